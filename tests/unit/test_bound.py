@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from perfdiag.recording import schema
 from perfdiag.recording.accounts import ACCOUNTS
 from perfdiag.recording.schema.limits import UNREAD_LINES
 
@@ -203,6 +204,119 @@ def mounts() -> Iterator[dict[str, Any]]:
         }
 
 
+def thread(number: int, **fields: Any) -> dict[str, Any]:
+    """Return a thread that was parked nearly all along."""
+    return {
+        "type": "thread",
+        "at_ns": S,
+        "serial": 10 + number,
+        "pid": 100,
+        "tid": 100 + number,
+        "namespace_tid": 1,
+        "comm": "a",
+        "state": "alive",
+        "start_ns": 1,
+        "wall_ns": S,
+        "user_ns": 1000,
+        "kernel_ns": 0,
+        "accounts": [["wait.parked", S - 1000, 5, S // 3], ["cpu.user", 1000, 5, 300]],
+        **fields,
+    }
+
+
+def parked(number: int, account: str, woken_by: int) -> dict[str, Any]:
+    return {
+        "type": "detail",
+        "pid": 100,
+        "account": account,
+        "object": f"futex:{number:#x}",
+        "sum_ns": S // 3,
+        "count": 5,
+        "max_ns": S // 3,
+        "buckets": [[22, 5]],
+        "waker_tid": woken_by,
+        "waker_count": 5,
+    }
+
+
+def ring() -> Iterator[dict[str, Any]]:
+    """Each thread waits for the next, and the last for the first."""
+    size = 8000
+    for number in range(size):
+        following = (number + 1) % size
+        yield thread(number)
+        yield parked(number, "wait.parked", 100 + following)
+        yield {
+            "type": "because",
+            "pid": 100,
+            "account": "wait.parked",
+            "object": f"futex:{number:#x}",
+            "steps": ["lock.futex", "wait.parked", "lock.kernel"],
+            "cut": True,
+            "root": "wait.parked",
+            "root_object": f"futex:{following:#x}",
+            "root_tid": 100 + following,
+            "root_tid_ns": S // 2,
+            "sum_ns": S // 2,
+            "count": 5,
+            "inside": True,
+        }
+
+
+def contended() -> Iterator[dict[str, Any]]:
+    """Each thread waits for many futexes, and each futex seems to be a lock that is worth a word."""
+    size, locks = 10_000, 5000
+    for number in range(size):
+        words = [[f"futex:{(number * k + k) % locks:#x}", S // 20, 5, 100 + (number + k) % size] for k in range(14)]
+        yield thread(number, futexes=words)
+    for number in range(60_000):
+        yield parked(number // 2, "wait.parked" if number % 2 else "lock.futex", 100 + number % size)
+
+
+def listening() -> Iterator[dict[str, Any]]:
+    """Many targets that listen on thousands of sockets: some on the same, some on their own."""
+    for target in range(240):
+        inodes = range(2500) if target % 2 else range(2500 * target, 2500 * target + 2500)
+        text = "".join(f"0.0.0.0 {port} 0 128 5 {inode}\n" for port, inode in enumerate(inodes))
+        yield fact(f"/sock_diag/listen/{100 + target}", f"somaxconn 4096 own\n{text}"[:65_000])
+    yield from unanswered(100)
+
+
+def unanswered(number: int) -> Iterator[dict[str, Any]]:
+    for each in range(number):
+        yield {
+            "type": "silent",
+            "object": f"port:{each}",
+            "direction": "accepted",
+            "pid": 100,
+            "count": 1,
+            "never": 0,
+            "oldest_ns": 5,
+        }
+
+
+def asking() -> Iterator[dict[str, Any]]:
+    """Requests of thousands of names that call as many peers."""
+    fields = msgspec.structs.fields(schema.Exchange)
+    nothing = {field.name: 0 for field in fields if field.required}
+    for number in range(4300):
+        served = number % 2
+        yield {
+            **nothing,
+            "type": "exchange",
+            "object": f"port:{number}" if served else f"peer:10.0.0.1:{number}",
+            "name": f"GET /{number:x}" if served else "",
+            "direction": "accepted" if served else "connected",
+            "count": 1000,
+            "sum_ns": S // 10,
+            "whole": 1000,
+            "whole_ns": S // 10,
+            "peers_ns": S // 20,
+            "busy_ns": S // 20,
+            "accounts": [["wait.parked", S // 20]] if served else [],
+        }
+
+
 SHAPES = {
     **{
         each.__name__: each
@@ -219,6 +333,10 @@ SHAPES = {
             events,
             kernel_log,
             mounts,
+            ring,
+            contended,
+            listening,
+            asking,
         )
     },
     "futexes": details("wait.parked", "futex:{:#x}"),

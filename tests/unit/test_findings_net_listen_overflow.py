@@ -136,7 +136,7 @@ def test_what_was_dropped_at_each_socket_of_two_processes() -> None:
     paths = [PATH.format(7), PATH.format(8)]
     found = facts(dict.fromkeys(paths, BEGIN), dict.fromkeys(paths, END)).listeners
     assert found == Listeners(
-        [Listener("0.0.0.0", 80, 512, 511, 17, [7, 8]), Listener("::", 81, 0, 5, 2, [7, 8])], 4096, True, True
+        [Listener("0.0.0.0", 80, 512, 511, 17, (7, 8)), Listener("::", 81, 0, 5, 2, (7, 8))], 4096, True, True
     )
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from sys import intern
 
 from perfdiag.facts.texts import Texts, difference, lines_of, number, words_of
 
 PATTERN = r"/sock_diag/listen/([0-9]{1,10})"  # of the recorder: no file
 
+# "ADDRESS PORT QUEUE LIMIT DROPS INODE": thousands of lines of each target, so one search finds those of a text.
+_SOCKET = re.compile(r"^[ \t]*([^ \t\n]+)" + r"[ \t]+([0-9]{1,20})" * 5 + r"[ \t]*$", re.MULTILINE)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Listener:
     """One listening socket at the end of the window."""
 
@@ -19,7 +24,7 @@ class Listener:
     queued: int  # connections that wait to be accepted
     limit: int  # more than so many: the queue is full
     dropped: int | None  # begin to end; None: the begin is not known
-    pids: Sequence[int]  # targets that hold it
+    pids: tuple[int, ...]  # targets that hold it
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,13 @@ def read_listeners(texts: Texts) -> Listeners | None:
             continue
         asked += 1
         settings += _settings(end)
-        before = None if begin is None or cut else _parse(begin)
-        for inode, listener in _parse(end).items():
-            known = replace(listener, dropped=_change(before, inode, listener), pids=[int(match[1])])
-            others = found[inode].pids if inode in found else []
-            found[inode] = replace(known, pids=[*others, *known.pids])
+        before = None if begin is None or cut else {int(words[5]): int(words[4]) for words in _parse(begin)}
+        holder = (int(match[1]),)
+        for address, *numbers in _parse(end):
+            port, queued, limit, dropped, inode = map(int, numbers)
+            others = found[inode].pids if inode in found else ()
+            change = _change(before, inode, dropped)
+            found[inode] = Listener(intern(address), port, queued, limit, change, others + holder)
     limits = {limit for limit, _ in settings}
     return (
         Listeners(
@@ -65,7 +72,7 @@ def read_listeners(texts: Texts) -> Listeners | None:
 
 def _settings(text: str) -> list[tuple[int, str]]:
     """Return the limit of the network namespace, and whose it is: "somaxconn 4096 own"."""
-    words = [words_of(line) for line in lines_of(text)]
+    words = [words_of(line) for line in lines_of(text) if line.lstrip(" \t").startswith("somaxconn")]
     return [
         (limit, each[2])
         for each in words
@@ -73,23 +80,16 @@ def _settings(text: str) -> list[tuple[int, str]]:
     ]
 
 
-def _parse(text: str) -> dict[int, Listener]:
-    """Return the sockets by inode number: "ADDRESS PORT QUEUE LIMIT DROPS INODE"."""
-    found = {}
-    for line in lines_of(text):
-        address, *rest = words_of(line) or [""]
-        numbers = [value for value in map(number, rest) if value is not None and value >= 0]
-        if len(numbers) == 5:
-            port, queued, limit, dropped, inode = numbers
-            found[inode] = Listener(address, port, queued, limit, dropped, [])
-    return found
+def _parse(text: str) -> list[tuple[str, ...]]:
+    """Return the words of each socket."""
+    return _SOCKET.findall(text)
 
 
-def _change(before: Mapping[int, Listener] | None, inode: int, end: Listener) -> int | None:
+def _change(before: Mapping[int, int] | None, inode: int, end: int) -> int | None:
     """Return how many were dropped in the window: of a socket that was not there at its begin all of them."""
     if before is None:
         return None
-    return difference((before[inode].dropped if inode in before else 0), end.dropped)
+    return difference(before.get(inode, 0), end)
 
 
 __all__ = ["Listener", "Listeners", "read_listeners"]

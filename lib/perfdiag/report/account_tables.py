@@ -11,7 +11,7 @@ from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.idle.parked_threads import natural_waits
 from perfdiag.diagnosis.evidence.locks.lock_holders import is_outside
 from perfdiag.diagnosis.evidence.target import CPU
-from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, together
+from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, thread_of, together
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Model, Row
 from perfdiag.model.share_denominator import counted
@@ -115,7 +115,7 @@ def _releaser(model: Model, rows: Sequence[Row]) -> contract.Releaser | None:
     tid = max(wakers, key=lambda each: wakers[each], default=0)
     if not tid or wakers[tid] < _OF_WAITS * waits:
         return None
-    thread = next((thread for thread in model.threads if thread.tid == tid), None)
+    thread = thread_of(model, tid)
     if thread is None:
         comm = next((row.waker_comm for row in rows if row.waker_tid == tid and row.waker_comm), "a thread")
         return contract.Releaser(tid=tid, comm=printable(comm), count=wakers[tid], accounts={})

@@ -98,6 +98,7 @@ class Futexes:
 
     def __init__(self, recording: Recording) -> None:
         self._weights: defaultdict[tuple[int, str], defaultdict[Shown, int]] = defaultdict(lambda: defaultdict(int))
+        self._judged: dict[tuple[int, str], Shown] = {}
         woken_inside, taken_in_turn = woken_by_own_process(recording), exclusive(recording)
         asked_again = brief(recording)
         alive = {line.pid for line in recording.threads.values() if line.state == "alive"}
@@ -171,20 +172,29 @@ class Futexes:
         return shown if shown.verdict in (Verdict.LOCK, Verdict.IDLE) else SILENT
 
     def _heaviest(self, pid: int, futex: str) -> Shown:
-        """Return the verdict that outweighs all others together, and what most of its time is about.
+        """Return the verdict of the stacks of one futex, judged once however many threads wait for it.
 
         Silence says nothing against a lock.  Threads that are idle park in the same few functions every time.
         """
-        weights: Mapping[Shown, int] = self._weights.get((pid, futex), {})
-        of = dict.fromkeys(Verdict, 0)
-        for shown, weight in weights.items():
-            of[shown.verdict] += weight
-        told = sum(of.values()) - of[Verdict.SILENT]
-        for verdict, whole in ((Verdict.LOCK, told), (Verdict.IDLE, sum(of.values()))):
-            if 2 * of[verdict] > whole:
-                same = [shown for shown in weights if shown.verdict is verdict]
-                return max(same, key=lambda shown: (weights[shown], shown.kind))
-        return Shown(Verdict.NO_LOCK) if told else SILENT
+        weights = self._weights.get((pid, futex))
+        if not weights:
+            return SILENT
+        if (pid, futex) not in self._judged:
+            self._judged[pid, futex] = _outweighing(weights)
+        return self._judged[pid, futex]
+
+
+def _outweighing(weights: Mapping[Shown, int]) -> Shown:
+    """Return the verdict that outweighs all others together, and what most of its time is about."""
+    of = dict.fromkeys(Verdict, 0)
+    for shown, weight in weights.items():
+        of[shown.verdict] += weight
+    told = sum(of.values()) - of[Verdict.SILENT]
+    for verdict, whole in ((Verdict.LOCK, told), (Verdict.IDLE, sum(of.values()))):
+        if 2 * of[verdict] > whole:
+            same = [shown for shown in weights if shown.verdict is verdict]
+            return max(same, key=lambda shown: (weights[shown], shown.kind))
+    return Shown(Verdict.NO_LOCK) if told else SILENT
 
 
 def _mostly_behind(recording: Recording, wanted: Callable[[schema.Because], bool]) -> set[tuple[int, str]]:

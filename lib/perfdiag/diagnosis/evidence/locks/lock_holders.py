@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from perfdiag.diagnosis.evidence.locks.wait_paths import roots_of, way_to
 from perfdiag.diagnosis.evidence.runqueue.competition import competition, long_ns, surely_neighbours
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.significance import plain, thread_of, total_ns
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model, Row, once
 from perfdiag.model.stacks.symbols import caller
-from perfdiag.model.thread_accounts import ThreadLedger, summed
+from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, summed
+from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of, phrase_of
 
 # Half of the wake-ups known to come from one thread make it the holder; below, holders take turns.
@@ -123,6 +126,14 @@ class Holder:
         return bool(self.another) or (bool(self.root) and not self.root.startswith(("cpu.", "runq.")))
 
 
+class Waiters(NamedTuple):
+    """Threads that were in an account of waits for locks, all together."""
+
+    rows: int  # of the ledger: a fold of threads that ended counts as one
+    threads: int
+    accounts: Mapping[str, AccountTotal]
+
+
 def holder_of(model: Model, rows: list[Row]) -> Holder | None:
     """Return the holder of the lock that these rows wait for; None if neither a waker nor a waiter is known.
 
@@ -141,8 +152,10 @@ def is_outside(model: Model, rows: Sequence[Row]) -> bool:
     Threads that queue behind an outside holder take the lock more often than it does, and wake each other; what one of
     them did while others waited is known.
     """
+    if rows[0].account != "lock.file":
+        return False
     known_ns = sum(roots_of(model, rows[0].account, rows[0].key).values())
-    return rows[0].account == "lock.file" and known_ns < MAJORITY * total_ns(rows)
+    return known_ns < MAJORITY * total_ns(rows)
 
 
 def _with_root(model: Model, rows: list[Row], holder: Holder) -> Holder:
@@ -172,21 +185,21 @@ def _guessed(model: Model, rows: list[Row]) -> Holder | None:
     tid = max(ended, key=lambda each: ended[each], default=0)
     thread = thread_of(model, tid)
     waiters = _waiters(model, rows)
-    waited_ns = total_ns(rows) // max(1, sum(each.threads for each in waiters))
+    waited_ns = total_ns(rows) // max(1, waiters.threads)
     if tid and waited and ended[tid] >= MAJORITY * waited:
         if thread is None:
             comm = next((plain(row.waker_comm) for row in rows if row.waker_tid == tid and row.waker_comm), "")
             name = f"{comm} ({tid})" if comm else f"thread {tid}"
             return Holder(f"{name} outside {subject(model)}", True, "", 0.0)
-        root, part = _root([thread], waited_ns, model.window_ns, {})
+        root, part = _root(summed([thread]), waited_ns, model.window_ns, {})
         least_ns = max(ROOT_PART * waited_ns, thread.accounts[root].ns if root else 0)
         another = _another(model, thread, rows[0].key, least_ns)
         return Holder(f"{plain(thread.comm)} ({tid})", True, "" if another else root, part, another, tid=tid)
     if nothing_came(model, rows):
         return None  # nobody took it meanwhile
     # A lone waiter is not its own holder.
-    turns = _root(waiters, waited_ns, model.window_ns, OF_TURNS | {"runq.busy": _starved_part(model)})
-    return Holder(f"{len(waiters)} threads in turn", False, *turns) if len(waiters) > 1 else None
+    turns = _root(waiters.accounts, waited_ns, model.window_ns, OF_TURNS | {"runq.busy": _starved_part(model)})
+    return Holder(f"{waiters.rows} threads in turn", False, *turns) if waiters.rows > 1 else None
 
 
 def code_of(model: Model, holder: Holder) -> str:
@@ -213,8 +226,8 @@ def code_of(model: Model, holder: Holder) -> str:
 def under(model: Model, rows: list[Row], account: str) -> Holder | None:
     """Return the threads that take a lock and wait in `account` while they hold it; None if that is too short."""
     waiters = _waiters(model, rows)
-    number = max(1, sum(each.threads for each in waiters))
-    ns = sum(each.ns(account) for each in waiters)
+    number = max(1, waiters.threads)
+    ns = waiters.accounts[account].ns if account in waiters.accounts else 0
     part = ns * number / max(1, total_ns(rows))
     return (
         Holder(f"{number} threads in turn", False, account, min(1.0, part), known=True) if part >= ROOT_PART else None
@@ -224,19 +237,45 @@ def under(model: Model, rows: list[Row], account: str) -> Holder | None:
 def _another(model: Model, holder: ThreadLedger, key: str, least_ns: float) -> str:
     """Return the other lock that the holder of `key` mostly waits for, "" if that is for less than `least_ns`."""
     weights: dict[str, int] = {}
-    for stack in model.stacks:
-        if stack.kind == "wait" and stack.tid == holder.tid and _lock(stack.account):
-            weights[stack.object] = weights.get(stack.object, 0) + stack.weight_ns
+    for stack in _wait_samples(model).get(holder.tid, ()):
+        weights[stack.object] = weights.get(stack.object, 0) + stack.weight_ns
     most = max(weights, key=lambda each: weights[each], default=key)
     waits_ns = sum(total.ns for name, total in holder.accounts.items() if _lock(name))
     if most == key or waits_ns * weights[most] < least_ns * sum(weights.values()):
         return ""
-    return next((plain(row.object) for row in model.rows if row.key == most and _lock(row.account)), "")
+    return plain(_lock_names(model).get(most, ""))
 
 
-def _waiters(model: Model, rows: list[Row]) -> list[ThreadLedger]:
-    processes = {row.pid for row in rows}
-    return [each for each in model.threads if each.pid in processes and rows[0].account in each.accounts]
+def _waiters(model: Model, rows: list[Row]) -> Waiters:
+    """Return the threads of the processes of some rows that were in their account."""
+    found, asked = _found_waiters(model), (frozenset(row.pid for row in rows), rows[0].account)
+    if asked not in found:
+        pids, account = asked
+        threads = [each for each in model.threads if each.pid in pids and account in each.accounts]
+        found[asked] = Waiters(len(threads), sum(each.threads for each in threads), summed(threads))
+    return found[asked]
+
+
+@once
+def _found_waiters(_model: Model) -> dict[tuple[frozenset[int], str], Waiters]:
+    """Return where threads are kept that wait for many locks: they are looked up once for all of these."""
+    return {}
+
+
+@once
+def _wait_samples(model: Model) -> dict[int, list[schema.Stack]]:
+    """Return the stacks of waits for locks by thread."""
+    found: defaultdict[int, list[schema.Stack]] = defaultdict(list)
+    for stack in model.stacks:
+        if stack.kind == "wait" and _lock(stack.account):
+            found[stack.tid].append(stack)
+    return dict(found)
+
+
+@once
+def _lock_names(model: Model) -> dict[str, str]:
+    """Return what locks are called, by key."""
+    return {row.key: row.object for row in reversed(model.rows) if _lock(row.account)}
 
 
 def _starved_part(model: Model) -> float:
@@ -246,15 +285,16 @@ def _starved_part(model: Model) -> float:
     return min(1.0, behind / queued_ns) if queued_ns else 0.0
 
 
-def _root(threads: list[ThreadLedger], waited_ns: int, held_ns: int, parts: Mapping[str, float]) -> tuple[str, float]:
-    """Return the account that is most of what `threads` did outside locks, busy time first, and its part; "" if that
+def _root(
+    everything: Mapping[str, AccountTotal], waited_ns: int, held_ns: int, parts: Mapping[str, float]
+) -> tuple[str, float]:
+    """Return the account that is most of what threads did outside locks, busy time first, and its part; "" if that
     cannot be most of what they did with the lock.
 
     Of the accounts in `parts` only that much counts. The lock was held while somebody waited, for at least `waited_ns`:
     threads that did less hold it while waiting for another lock, or others hold it. One thread held it at a time, for
     at most `held_ns`: what they did beyond that, they did without the lock.
     """
-    everything = summed(threads)
     sums = {
         account: total.ns
         for account, total in everything.items()

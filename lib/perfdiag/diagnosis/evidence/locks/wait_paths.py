@@ -8,6 +8,7 @@ cause.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -46,6 +47,15 @@ def _by_root(model: Model) -> dict[Pair, list[Chain]]:
         if _counts(model, chain) and not chain.root.startswith(("cpu.", "lock.")):
             found.setdefault((chain.root, chain.root_key), []).append(chain)
     return found
+
+
+@once
+def _by_waiting(model: Model) -> dict[Pair, list[Chain]]:
+    """Return chains of waits by the account and object that was waited for."""
+    found: defaultdict[Pair, list[Chain]] = defaultdict(list)
+    for chain in model.chains:
+        found[chain.account, chain.key].append(chain)
+    return dict(found)
 
 
 def _counts(model: Model, chain: Chain) -> bool:
@@ -169,17 +179,16 @@ def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
 def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]:
     """Return the causes behind waits for an account and object, the largest first."""
     found: dict[tuple[str, str], int] = {}
-    for chain in model.chains:
-        if (chain.account, chain.key) == (account, key):
-            found[chain.root, chain.root_object] = found.get((chain.root, chain.root_object), 0) + chain.ns
+    for chain in _by_waiting(model).get((account, key), ()):
+        found[chain.root, chain.root_object] = found.get((chain.root, chain.root_object), 0) + chain.ns
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
 def way_to(model: Model, account: str, key: str, root: str, root_object: str) -> str:
     """Return what the thread waited for was itself doing, most of the time that led to that cause."""
     found: dict[str, int] = {}
-    for chain in model.chains:
-        if (chain.account, chain.key, chain.root, chain.root_object) == (account, key, root, root_object):
+    for chain in _by_waiting(model).get((account, key), ()):
+        if (chain.root, chain.root_object) == (root, root_object):
             found[own_account(chain)] = found.get(own_account(chain), 0) + chain.ns
     return max(found, key=lambda name: found[name], default=root)
 

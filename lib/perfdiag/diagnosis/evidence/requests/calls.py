@@ -17,7 +17,7 @@ from perfdiag.diagnosis.significance import (
     fine,
     worth,
 )
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange, Latencies, calls_ns, own_calls
 from perfdiag.model.requests.request_time import PEERS
 from perfdiag.recording.distribution import fine_edges_ns
@@ -36,8 +36,13 @@ def of_requests_ns(model: Model, own_ns: int) -> int:
     """
     if model.request_time is None:
         return 0
-    all_ns = calls_ns(own_calls(model.exchanges)[1])
+    all_ns = _others_ns(model)
     return model.request_time.accounts.get(PEERS, 0) * min(own_ns, all_ns) // all_ns if all_ns else 0
+
+
+@once
+def _others_ns(model: Model) -> int:
+    return calls_ns(own_calls(model.exchanges)[1])
 
 
 def claimed(rows: Mapping[tuple[str, str], int], requests_ns: int) -> dict[str | tuple[str, str], int]:

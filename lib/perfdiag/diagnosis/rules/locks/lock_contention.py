@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
@@ -54,7 +54,7 @@ from perfdiag.diagnosis.significance import (
     waits,
     worth,
 )
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model, Row, once
 from perfdiag.model.stacks.symbols import is_named
 from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS
 from perfdiag.model.waits.runtime_locks import RuntimeLock, Words
@@ -106,10 +106,9 @@ def contention(model: Model) -> Iterable[Outcome]:
         yield whole
     told = set(map(id, never)) if whole else set()
     others = [row for row in model.rows_of(FUTEX, FILE, KERNEL) if id(row) not in told]
-    for (account, key), rows in by_key(others).items():
-        if worth(model, total_ns(rows)):
-            found += 1
-            yield _finding(model, account, key, rows)
+    for account, key, rows in _contended(model, others):
+        found += 1
+        yield _finding(model, account, key, rows)
     for each in (*in_turn(model), *database_locks(model)):
         found += 1
         yield each
@@ -119,6 +118,17 @@ def contention(model: Model) -> Iterable[Outcome]:
     elif not found:
         share = model.share(FUTEX, FILE, KERNEL)
         yield Check("LOCK-CONTENTION", f"locks {percent(share)} of busy time", share, "share")
+
+
+def _contended(model: Model, rows: Iterable[Row]) -> Iterator[tuple[str, str, list[Row]]]:
+    """Yield the locks that take enough time, the largest first, while threads have waited longer in that account than
+    for those before: of what a recording tells beyond that, nothing is known."""
+    left_ns = {account: model.ns(account) for account in (FUTEX, FILE, KERNEL)}
+    for (account, key), of_lock in by_key(rows).items():
+        ns = total_ns(of_lock)
+        if worth(model, ns) and left_ns[account] > 0:
+            left_ns[account] -= ns
+            yield account, key, of_lock
 
 
 def _cannot_tell(model: Model, parked: float) -> Silence:
@@ -135,6 +145,7 @@ def _cannot_tell(model: Model, parked: float) -> Silence:
     return Silence("LOCK-CONTENTION", reason, lock_remedies.tells(model, longest.pid))
 
 
+@once
 def _suspicious_ns(model: Model) -> int:
     """Return the blocked or idle time that may be due to a lock: threads of the target end it again and again.
 
@@ -149,6 +160,7 @@ def _suspicious_ns(model: Model) -> int:
     )
 
 
+@once
 def _named_stacks(model: Model) -> bool:
     """Whether user-space functions of threads on a futex are known, so that a lock would have been recognised."""
     return any(is_named(name) for stack in model.wait_stacks(FUTEX, PARKED) for name in (*stack.user, *stack.scan))

@@ -18,7 +18,7 @@ from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, total_ns
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model, Row, once
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import RequestTime
 
@@ -73,13 +73,18 @@ def chatty(model: Model) -> Iterable[Outcome]:
 
 
 def _calls_a_request(model: Model, call: Exchange) -> float:
-    """Return how many calls each request made to one peer. The part of calls made for requests is known only of all
-    peers together, by time."""
+    """Return how many calls each request made to one peer."""
+    return call.line.count * _owned_of_a_request(model)
+
+
+@once
+def _owned_of_a_request(model: Model) -> float:
+    """Return the part of calls that requests made, by their number. It is known only of all peers together, by time."""
     served = [each.line for each in model.exchanges if each.served]
     all_ns = sum(each.line.sum_ns + each.connect.sum_ns for each in model.exchanges if not each.served)
     owned = min(1.0, sum(line.peers_ns for line in served) / all_ns) if all_ns else 0.0
     count = sum(line.count for line in served)
-    return call.line.count * owned / count if count and owned >= ENOUGH_OWNED else 0.0
+    return owned / count if count and owned >= ENOUGH_OWNED else 0.0
 
 
 def _judged(model: Model, time: RequestTime, call: Exchange, number: float) -> Finding | None:
