@@ -317,6 +317,17 @@ def asking() -> Iterator[dict[str, Any]]:
         }
 
 
+def nested() -> Iterator[dict[str, Any]]:
+    """Many targets, each in a control group of its own far below the root."""
+    yield fact("/proc/self/mountinfo", "26 1 0:23 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    for number in range(3800):
+        pid = 100 + number
+        yield thread(number, pid=pid)
+        yield fact(f"/proc/{pid}/cgroup", f"0::{f'/x{number}' * 200}\n")
+        for name in ("stat", "status", "io"):
+            yield fact(f"/proc/{pid}/{name}", f"{pid} (a) S 1\n")
+
+
 SHAPES = {
     **{
         each.__name__: each
@@ -337,6 +348,7 @@ SHAPES = {
             contended,
             listening,
             asking,
+            nested,
         )
     },
     "futexes": details("wait.parked", "futex:{:#x}"),

@@ -89,6 +89,7 @@ def find_directories(texts: Texts, mounts: Sequence[Mount]) -> Sequence[Director
     found: dict[tuple[str, str | None], Directory] = {}
     hierarchies = [mount for mount in mounts if mount.fstype in ("cgroup", "cgroup2")][:MOST_HIERARCHIES]
     for path, match in texts.match(r"/proc/([0-9]{1,10})/cgroup"):
+        pid = int(match[1])
         for line in lines_of(texts.text(path)):
             identity, _, rest = line.partition(":")
             controllers, _, group = rest.partition(":")
@@ -98,8 +99,8 @@ def find_directories(texts: Texts, mounts: Sequence[Mount]) -> Sequence[Director
                         if len(found) == MOST_DIRECTORIES and (directory, controller) not in found:
                             break
                         entry = found.setdefault((directory, controller), Directory(directory, controller, depth))
-                        if int(match[1]) not in entry.pids:
-                            entry.pids.append(int(match[1]))
+                        if entry.pids[-1:] != [pid]:
+                            entry.pids.append(pid)
     return sorted(found.values(), key=lambda directory: -directory.depth)
 
 

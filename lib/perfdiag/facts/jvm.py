@@ -78,7 +78,7 @@ def _why_not(texts: Texts, path: str) -> str:
     """Return why the counters of a virtual machine are not known, "" where there is no virtual machine."""
     text = texts.text(path)
     if text is None:
-        return texts.misses[-1]
+        return texts.misses.last
     word, _, reason = text.strip().partition(" ")
     return _UNREAD.get(reason, "") if word == "unread" else ""
 

@@ -13,6 +13,7 @@ from perfdiag.recording import schema
 
 T = TypeVar("T")
 PHASES = ("end", "begin", "series")  # where a value is looked for when no phase is asked for: the newest first
+KEPT_MISSES = 8
 NUMBER_DIGITS = 20  # of 2**64 - 1; what is longer is no counter
 WORD = re.compile(r"[^ \t\n]+")
 NUMBERS = re.compile(r"([0-9]{1,18})")
@@ -66,12 +67,30 @@ def table(text: str | None) -> dict[str, int]:
     return values
 
 
+class Misses:
+    """The first look-ups that failed, each once: a reason names three, and a recording may lack thousands of paths."""
+
+    def __init__(self) -> None:
+        self.first: list[str] = []
+        self.last = ""
+
+    def append(self, why: str) -> None:
+        """Note a look-up that failed."""
+        self.last = why
+        if len(self.first) < KEPT_MISSES and why not in self.first:
+            self.first.append(why)
+
+    def put_first(self, why: str) -> None:
+        """Note a reason that is told before all others."""
+        self.first = [why, *(each for each in self.first if each != why)][:KEPT_MISSES]
+
+
 class Texts:
     """All facts of a recording by path; remembers which look-ups failed, for `Facts.reason`."""
 
     def __init__(self, lines: Sequence[schema.Fact]) -> None:
         self._lines: dict[str, list[schema.Fact]] = {}
-        self.misses: list[str] = []
+        self.misses = Misses()
         for line in lines:
             self._lines.setdefault(line.path, []).append(_without_part_of_a_line(line))
 
@@ -123,7 +142,7 @@ class Texts:
 
     def missing(self, why: str) -> None:
         """Note a reason that says more than a missing file: it is told first."""
-        self.misses.insert(0, why)
+        self.misses.put_first(why)
 
     def match(self, pattern: str) -> Iterator[tuple[str, re.Match[str]]]:
         """Yield (path, match) of every recorded path that the regular expression matches as a whole."""
@@ -179,11 +198,12 @@ class fact(Generic[T]):
         texts: Texts = instance.texts
         name = self._function.__name__
         if name not in instance.__dict__:
-            outer, texts.misses = texts.misses, []
+            outer, texts.misses = texts.misses, Misses()
             instance.__dict__[name] = self._function(instance)
-            instance.reasons[name] = list(dict.fromkeys(texts.misses))
+            instance.reasons[name] = texts.misses.first
             texts.misses = outer
-        texts.misses += instance.reasons[name]  # they are also those of whoever asks
+        for reason in instance.reasons[name]:  # they are also those of whoever asks
+            texts.misses.append(reason)
         value: T = instance.__dict__[name]
         return value
 
