@@ -73,7 +73,7 @@ def test_a_long_line_is_cut_and_the_next_is_whole() -> None:
 def test_a_pipe_that_nobody_writes_into_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "PATIENCE_S", 0.05)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(PerfdiagError, match="it had nothing to read for") as told:
+    with pytest.raises(PerfdiagError, match="no data for") as told:
         host._opened(str(tmp_path / "pipe"))
     assert told.value.hint
     keeper = os.open(tmp_path / "pipe", os.O_RDWR)
