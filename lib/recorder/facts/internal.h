@@ -62,6 +62,9 @@ struct fact_text {
 	char text[FACTS_TEXT_MAX];
 };
 
+/* What may be secret in the sources of mounts is cut out of a text of mountinfo or mountstats. */
+void fact_cut_mount_sources(const char *path, struct fact_text *fact);
+
 /* What an instruction tells, under names that are no files. */
 #define CPUID_FACTS "/cpuid"
 void fact_read_cpuid(const char *path, struct fact_text *fact);
