@@ -22,11 +22,12 @@ static const char *source(const char *written)
 {
 	static char line[512];
 
-	snprintf(line, sizeof(line), "1 0 0:1 / /a rw shared:1 - fuse %s rw\n2 0 8:1 / / rw - ext4 /dev/sda1 rw\n", written);
+	snprintf(line, sizeof(line), "1 0 0:1 / /a rw shared:1 - fuse %s rw\n2 0 8:1 / / rw - ext4 /dev/sda1 rw\n",
+		 written);
 	return cut("/proc/1/mountinfo", line, false);
 }
 
-#define LEFT(written, left) \
+#define LEFT(written, left)                                                                                            \
 	CHECK_TEXT(source(written), "1 0 0:1 / /a rw shared:1 - fuse " left " rw\n2 0 8:1 / / rw - ext4 /dev/sda1 rw\n")
 
 static void secrets_are_cut(void)
@@ -53,13 +54,14 @@ static void mountstats_too(void)
 {
 	const char *text = "device https://bob:zqsecret@host/a?zqsecret mounted on /a with fstype fuse\n\tage:\t5\n";
 
-	CHECK_TEXT(cut("/proc/self/mountstats", text, false), "device https://host/a mounted on /a with fstype fuse\n\tage:\t5\n");
+	CHECK_TEXT(cut("/proc/self/mountstats", text, false),
+		   "device https://host/a mounted on /a with fstype fuse\n\tage:\t5\n");
 }
 
 static void a_part_of_a_line_is_not_kept(void)
 {
 	CHECK_TEXT(cut("/proc/1/mountinfo", "1 0 0:1 / / rw - a b c\n1 0 0:1 / /a rw - fuse https://bob:zqse", true),
-		     "1 0 0:1 / / rw - a b c\n");
+		   "1 0 0:1 / / rw - a b c\n");
 	CHECK_TEXT(cut("/proc/1/mountinfo", "", true), "");
 }
 
