@@ -130,7 +130,7 @@ class _Reader:
         self, entry: Entry, *, begin: bool = True, asker: str = "", gfp: str = "", order: int | None = None
     ) -> Open:
         mixed = [each for each in self._open if begin and not each.victims and _may_mix(each, entry)]
-        for each in mixed:
+        for each in (one for one in mixed if not one.report.mixed):
             each.report = replace(each.report, mixed=True)
         report = Report(entry.clock_ns, entry.realtime_ns, begin, asker, None, order, gfp, mixed=bool(mixed))
         report = replace(report, sequence=entry.sequence)
