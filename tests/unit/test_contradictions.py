@@ -253,7 +253,7 @@ def test_books_that_do_not_close_make_nothing_sure() -> None:
     assert diagnosis.findings and all(finding.confidence.value == "low" for finding in diagnosis.findings)
     made = assembly.make(model, diagnosis, Config())
     assert made.verdict.text.startswith("The recording does not add up: see TRUST. Probably: ")
-    assert "time does not add up" in str([finding.limits for finding in diagnosis.findings])
+    assert "accounted time differs from the threads' time by" in str(diagnosis.findings[0].limits[0])
     closes = read(shorter(recorded(FLUSH), 0.995))
     assert any(finding.confidence.value == "high" for finding in engine.diagnose(closes).findings)
 

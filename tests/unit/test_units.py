@@ -82,3 +82,16 @@ def test_counts() -> None:
     assert units.count(61_204) == "61,204"
     assert units.plural(1, "thread") == "1 thread"
     assert units.plural(0, "thread") == "0 threads"
+
+
+@pytest.mark.parametrize(
+    ("ns", "longest_ns", "text"),
+    [
+        (206_000_000, 206_100_000, "206 ms"),
+        (204_000_000, 206_000_000, "200 ms"),
+        (1_400_000, 9_000_000, "1.4 ms"),
+        (1_400_000, 0, "1.4 ms"),
+    ],
+)
+def test_a_percentile_is_not_shown_above_the_longest(ns: int, longest_ns: int, text: str) -> None:
+    assert units.about_at_most(ns, longest_ns) == text

@@ -41,6 +41,12 @@ def about(ns: float) -> str:
     return "0 ns"
 
 
+def about_at_most(ns: float, longest_ns: float) -> str:
+    """Return about how long one of some durations is, of which the longest is known: rounded to two digits it is not
+    shown above that."""
+    return duration(longest_ns) if float(f"{ns:.2g}") > longest_ns > 0 else about(ns)
+
+
 def share(part: float) -> str:
     """Return a share of 1 as a whole percentage; a small share is "<1 %", never "0 %"."""
     if 0 < part < 0.005:

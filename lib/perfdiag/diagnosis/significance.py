@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.text import printable as plain
-from perfdiag.common.units import about, duration, size
+from perfdiag.common.units import about, about_at_most, duration, size
 from perfdiag.common.units import share as percent
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, EvidenceKind, Remedy, RemedyKind, Severity, Silence
 from perfdiag.model.model import Model, Row, once
@@ -71,7 +71,7 @@ def recording_limits(model: Model) -> list[str]:
     if coverage.contradictions:
         found.append(f"the recording contradicts itself: {plain(coverage.contradictions[0])}")
     if coverage.closed_error > CLOSED:
-        found.append(f"time does not add up: {percent(coverage.closed_error)} too much or too little is accounted for")
+        found.append(f"accounted time differs from the threads' time by {percent(coverage.closed_error)}")
     if coverage.stack_agreement is not None and coverage.stack_agreement < ENOUGH_AGREEMENT:
         found.append(f"accounts agree with sampled stacks for only {percent(coverage.stack_agreement)} of the time")
     return found
@@ -196,9 +196,9 @@ def waits(distribution: Distribution, what: str, probe: str = "ledger") -> Evide
     parts = [f"{duration(distribution.sum_ns)} in {distribution.count:,} {what}"]
     p50, p99 = distribution.quantile_ns(0.5), distribution.quantile_ns(0.99)
     if p50 is not None and distribution.count > 1:
-        parts.append(f"p50 {about(p50)}")
+        parts.append(f"p50 {about_at_most(p50, distribution.max_ns)}")
     if p99 is not None and distribution.count >= ENOUGH_FOR_P99:
-        parts.append(f"p99 {about(p99)}")
+        parts.append(f"p99 {about_at_most(p99, distribution.max_ns)}")
     parts.append(f"longest {duration(distribution.max_ns or distribution.sum_ns)}")
     return Evidence(", ".join(parts), float(distribution.sum_ns), "ns", probe, kind=EvidenceKind.WAITS)
 

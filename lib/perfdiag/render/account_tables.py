@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.common.units import about, count, duration, plural, share
+from perfdiag.common.units import about_at_most, count, duration, plural, share
 from perfdiag.model.requests.request_time import beyond
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.render.host_consumers import who_has
@@ -231,7 +231,11 @@ def _named(entries: Sequence[Account]) -> dict[str, int]:
 def _distribution(entry: Account) -> str:
     parts = [_sum(entry)]
     if entry.count > 1:
-        parts += [f"{name} {about(ns)}" for name, ns in (("p50", entry.p50_ns), ("p99", entry.p99_ns)) if ns]
+        parts += [
+            f"{name} {about_at_most(ns, entry.max_ns)}"
+            for name, ns in (("p50", entry.p50_ns), ("p99", entry.p99_ns))
+            if ns
+        ]
     parts.append(f"longest {duration(entry.max_ns)}")
     return ", ".join(parts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.common.units import about, duration, known, plural
+from perfdiag.common.units import about_at_most, duration, known, plural
 from perfdiag.render.layout import HEADING, Page, Section, clip, fit_on_one_line, pad
 from perfdiag.report.contract import Application, Host, Report
 from perfdiag.report.status import CANNOT_TELL, CRITICAL, WARNING
@@ -45,7 +45,7 @@ def _requests(report: Report) -> list[str]:
     where = next(iter(ports)) if len(ports) == 1 else ""
     on = f" on {':' if where.isdigit() else ''}{where}" if where else ""
     times = (("p50", answered.p50_ns), ("p99", answered.p99_ns))
-    told = [f"{name} {about(ns).removeprefix('about ')}" for name, ns in times if ns is not None]
+    told = [f"{name} {about_at_most(ns, answered.max_ns)}" for name, ns in times if ns is not None]
     slowest = [] if answered.p99_ns is not None else [f"longest {duration(answered.max_ns)}"]
     return [plural(answered.count, "request") + on, _GAP.join([*told, *slowest])]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from perfdiag.common.units import about, count, duration, plural, share
+from perfdiag.common.units import about_at_most, count, duration, plural, share
 from perfdiag.diagnosis.evidence.requests.unread_time import HELD_UP_NS
 from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
 from perfdiag.report.contract import Call, Percentiles, Report, Request, Silent, Unread
@@ -123,7 +123,10 @@ def _percentiles(times: Percentiles) -> list[str]:
     if times.p50_ns is None:
         return [f"mean {duration(times.mean_ns or 0)} (percentiles unknown)"]
     known = (("p50", times.p50_ns), ("p90", times.p90_ns), ("p99", times.p99_ns))
-    return [*(f"{name} {about(ns)}" for name, ns in known if ns is not None), f"longest {duration(times.max_ns)}"]
+    return [
+        *(f"{name} {about_at_most(ns, times.max_ns)}" for name, ns in known if ns is not None),
+        f"longest {duration(times.max_ns)}",
+    ]
 
 
 __all__ = ["requests"]

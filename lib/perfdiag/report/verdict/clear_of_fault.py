@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfdiag.common.units import about, duration, first_of, plural
+from perfdiag.common.units import about_at_most, duration, first_of, plural
 from perfdiag.diagnosis.evidence.network.owed_answers import came_by_datagram
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
@@ -27,8 +27,10 @@ def answered(model: Model) -> str:
         return ""
     p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
     many = whole.count >= ENOUGH_FOR_P99
-    slowest = f"p99 {about(p99)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
-    middle = f"p50 {about(p50)}, " if p50 is not None else ""
+    slowest = (
+        f"p99 {about_at_most(p99, whole.max_ns)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
+    )
+    middle = f"p50 {about_at_most(p50, whole.max_ns)}, " if p50 is not None else ""
     return f"Its {plural(whole.count, 'request')} took {middle}{slowest}."
 
 

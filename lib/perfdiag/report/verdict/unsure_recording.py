@@ -48,7 +48,11 @@ def _doubts(kind: Kind, model: Model, unasked: Mapping[str, str]) -> Iterator[tu
     if coverage.contradictions:
         yield "the recording contradicts itself", coverage.contradictions[0], AGAIN
     if coverage.closed_error > CLOSED:
-        yield "the recording does not add up", f"{share(coverage.closed_error)} too much or too little", AGAIN
+        yield (
+            "the recording does not add up",
+            f"accounted time differs from the threads' time by {share(coverage.closed_error)}",
+            AGAIN,
+        )
     if kind is not Kind.CANNOT_TELL and (bad := coverage.lost.get("bad_lines", 0)):  # they may contain a larger cause
         yield "the recording is damaged", f"{plural(bad, 'line')} cannot be read", AGAIN
     if kind.value in _ACQUITTALS:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perfdiag.common.units import plural
+from perfdiag.common.units import about_at_most, plural
 from perfdiag.diagnosis.rule import Check, Severity, Silence
 from perfdiag.diagnosis.significance import (
     ENOUGH_FOR_P99,
     FAULT_OF_WINDOW,
     FAULT_SHARE,
     WORTH_SHARE,
-    about,
     duration,
     fault,
     fine,
@@ -86,7 +85,10 @@ def spread(latencies: Latencies) -> str:
     asked = (("p50", 0.5), *([("p99", 0.99)] if latencies.count >= ENOUGH_FOR_P99 else []))
     known = [(name, latencies.quantile_ns(q)) for name, q in asked]
     return ", ".join(
-        [*(f"{name} {about(ns)}" for name, ns in known if ns is not None), f"longest {duration(latencies.max_ns)}"]
+        [
+            *(f"{name} {about_at_most(ns, latencies.max_ns)}" for name, ns in known if ns is not None),
+            f"longest {duration(latencies.max_ns)}",
+        ]
     )
 
 
