@@ -257,7 +257,7 @@ def test_a_container_with_pids_of_its_own_is_told_so(tmp_path: Path, arguments: 
     words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", PROGRAM, *arguments.split()]
     run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
     assert run.returncode == 1, run.stderr
-    assert run.stderr.startswith("error: perfdiag runs in a pid namespace of its own") and "--pid=host" in run.stderr
+    assert run.stderr.startswith("error: perfdiag runs in its own pid namespace") and "--pid=host" in run.stderr
     assert ("FACTS OF THE HOST" in run.stdout) == (arguments == "check") and "TIME, MEASURED" not in run.stdout
     assert not list(tmp_path.iterdir())
 
