@@ -109,9 +109,12 @@ static __always_inline struct wait classify_call(struct record *record, struct b
 	case SYSCALL_AIO: return classify_completions(blocked, class);
 	case SYSCALL_EXIT: return WAIT(ACCOUNT_KERNEL_OTHER, OBJECT(OBJECT_EXIT, 0));
 	}
-	/* Path look-ups read directories; whatever else sleeps deep says so on its stack. */
-	if (class == SYSCALL_PATH && blocked->in_iowait)
-		return ask_stack(blocked, WAIT(ACCOUNT_DISK_READ, 0));
+	/*
+	 * Path look-ups read directories, or ask a server of FUSE, for which they sleep lightly; whatever else sleeps deep
+	 * says so on its stack.
+	 */
+	if (class == SYSCALL_PATH)
+		return ask_stack(blocked, blocked->in_iowait ? WAIT(ACCOUNT_DISK_READ, 0) : wait_in_call(call));
 	if (class == SYSCALL_OTHER && awaits_events(blocked))
 		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
 	if (sleeps_deep || may_want_page(record, call))

@@ -74,12 +74,13 @@ static __always_inline struct wait classify_open(struct blocked *blocked, struct
 	return blocked->in_iowait ? ask_stack(blocked, wait) : wait;
 }
 
-/* What is closed is not open any longer while the kernel still works on it. */
+/*
+ * What is closed is not open any longer while the kernel still works on it.  A server of FUSE is waited for in light
+ * sleep.
+ */
 static __always_inline struct wait classify_closed(struct blocked *blocked)
 {
-	struct wait wait = wait_in_call(&blocked->call);
-
-	return blocked->state & TASK_UNINTERRUPTIBLE ? ask_stack(blocked, wait) : wait;
+	return ask_stack(blocked, wait_in_call(&blocked->call));
 }
 
 /* A wait on an open file: pipe, socket, device, or a file of some file system.  Global: it is called from all over. */

@@ -103,6 +103,27 @@ def test_a_served_file_system_is_remote(tmp_path: Path, cleanup: Cleanup, start:
     assert_waited(recording.thread(truth["pid"]), truth["flush_ns"] + truth["write_ns"], "remote.fs")
 
 
+# Opens a file again and again.
+OPENS = """
+import os, sys
+print(0, flush=True)
+while True:
+    os.close(os.open(sys.argv[1], os.O_RDONLY))
+"""
+
+
+def test_a_served_file_that_is_slow_to_open(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
+    """open() waits for a server of FUSE in light sleep."""
+    slow = cleanup.enter_context(slow_file(tmp_path, sparse(tmp_path / "backing", 1), open_us=5000))
+    pid, _ = cleanup.enter_context(running_server(OPENS, slow.file))
+    recording = attach(pid, only=True, duration_ns=1_500_000_000).wait()
+    thread = recording.thread(pid)
+    assert ns_of(thread, "remote.fs") > 1_200_000_000, table(thread)
+    assert ns_of(thread, "kernel.other") == 0, table(thread)
+    (found,) = [each for each in RULES["FS-REMOTE-SLOW"].function(model_of(recording)) if isinstance(each, Finding)]
+    assert found.severity is Severity.WARNING, found.claim
+
+
 def test_a_mapping_of_a_served_file_is_flushed(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:
     """msync names no descriptor: whose file it waits for is known from the mapping."""
     slow = cleanup.enter_context(slow_file(tmp_path, sparse(tmp_path / "backing", 32), flush_us=20_000, writeback=True))

@@ -56,6 +56,24 @@ def test_a_wait_over_the_whole_window_is_a_dead_server() -> None:
     assert found.severity is Severity.CRITICAL and "dead" in found.claim
 
 
+def test_a_look_up_by_name_is_of_the_only_mount_that_it_can_be_of() -> None:
+    # open() tells no mount. NFS has its own accounts, "fusectl" serves no files.
+    mounts = MOUNTS + "32 1 0:61 / /sys/fs/fuse/connections rw - fusectl fusectl rw\n"
+    builder = Builder().fact("/proc/100/mountinfo", mounts).thread(cpu_user="2 s")
+    builder.row("remote.fs", "syscall:openat", durations={"9 ms": 500})
+    found = finding(builder.model(), ID)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert "/home/far (fuse.sshfs)" in found.claim
+    assert dict(found.claims) == {("remote.fs", "syscall:openat"): 4_500_000_000}
+
+
+def test_a_look_up_by_name_is_of_none_where_there_are_two() -> None:
+    builder = Builder().fact("/proc/100/mountinfo", MOUNTS + "32 1 0:62 / /home/near rw - fuse.sshfs near: rw\n")
+    builder.thread(cpu_user="2 s").row("remote.fs", "syscall:openat", durations={"9 ms": 500})
+    found = finding(builder.model(), ID)
+    assert "sshfs" not in found.claim and "the mount is unknown" in found.limits
+
+
 def test_each_mount_is_its_own_finding() -> None:
     builder = served({"80 ms": 50}).row("remote.fs", FUSE, durations={"20 ms": 100})
     found = findings(builder.model(), ID)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * slow_disk - a file that takes its time: a FUSE file system of one file, mounted over an existing file, that answers
- * every read, write and flush after a chosen time.  With a loop device on top of it, it is a disk of known slowness
+ * every read, write, flush and open after a chosen time.  With a loop device on top of it, it is a disk of known slowness
  * for ext4, XFS, btrfs; used directly it is a slow remote file system.  Its truth is how many requests it served.
  * Ends when it is unmounted, or at SIGTERM after a lazy unmount.
  */
@@ -10,8 +10,8 @@
 enum { ROOT_HANDLE = 1 };
 
 static const char *backing_path = "disk.data", *mount_path = "disk";
-static long read_us, write_us, flush_us, writeback;
-static uint64_t reads, writes, flushes, read_ns, write_ns, flush_ns;
+static long read_us, write_us, flush_us, open_us, writeback;
+static uint64_t reads, writes, flushes, opens, read_ns, write_ns, flush_ns, open_ns;
 static int backing;
 static volatile bool closing;
 
@@ -80,6 +80,7 @@ static void serve(const struct fuse_in_header *in, const void *argument, void *d
 		answer(in->unique, 0, &attr, sizeof(attr));
 		break;
 	case FUSE_OPEN:
+		take(open_us, now_ns(), &opens, &open_ns);
 		answer(in->unique, 0,
 		       &(struct fuse_open_out){ .fh = ROOT_HANDLE, .open_flags = writeback ? 0 : FOPEN_DIRECT_IO },
 		       sizeof(struct fuse_open_out));
@@ -105,13 +106,13 @@ static void stop(int number)
 
 int main(int argc, char **argv)
 {
-	bool wait = parse_options(argc, argv,
-				  KNOBS(TEXT("file", backing_path, "where the data is kept"),
-					TEXT("mount", mount_path, "the file it is mounted over"),
-					NUMBER("read-us", read_us, "time of a read"),
-					NUMBER("write-us", write_us, "time of a write"),
-					NUMBER("flush-us", flush_us, "time of a flush"),
-					NUMBER("writeback", writeback, "1: keep dirty pages in the page cache")));
+	bool wait = parse_options(
+		argc, argv,
+		KNOBS(TEXT("file", backing_path, "where the data is kept"),
+		      TEXT("mount", mount_path, "the file it is mounted over"),
+		      NUMBER("read-us", read_us, "time of a read"), NUMBER("write-us", write_us, "time of a write"),
+		      NUMBER("flush-us", flush_us, "time of a flush"), NUMBER("open-us", open_us, "time of an open()"),
+		      NUMBER("writeback", writeback, "1: keep dirty pages in the page cache")));
 	char *request = malloc(LARGEST_REQUEST), *data = malloc(LARGEST_REQUEST);
 	ssize_t bytes;
 
@@ -133,6 +134,6 @@ int main(int argc, char **argv)
 			break;
 	}
 	PRINT_TRUTH({ "reads", reads }, { "writes", writes }, { "flushes", flushes }, { "read_ns", read_ns },
-		    { "write_ns", write_ns }, { "flush_ns", flush_ns });
+		    { "write_ns", write_ns }, { "flush_ns", flush_ns }, { "opens", opens }, { "open_ns", open_ns });
 	return 0;
 }

@@ -75,7 +75,14 @@ class SlowDisk:
 
 @contextlib.contextmanager
 def slow_file(
-    directory: Path, backing: Path, *, read_us: int = 0, write_us: int = 0, flush_us: int = 0, writeback: bool = False
+    directory: Path,
+    backing: Path,
+    *,
+    read_us: int = 0,
+    write_us: int = 0,
+    flush_us: int = 0,
+    open_us: int = 0,
+    writeback: bool = False,
 ) -> Iterator[SlowDisk]:
     """Mount the slow twin of `backing` (FUSE, served by a process of our own)."""
     need_file_system("fuse")
@@ -84,7 +91,8 @@ def slow_file(
     server = subprocess.Popen(
         [
             WORKLOADS / "slow_disk", "--wait", "--file", backing, "--mount", disk.file, "--read-us", str(read_us),
-            "--write-us", str(write_us), "--flush-us", str(flush_us), "--writeback", str(int(writeback)),
+            "--write-us", str(write_us), "--flush-us", str(flush_us), "--open-us", str(open_us),
+            "--writeback", str(int(writeback)),
         ],
         stdout=subprocess.PIPE,
         start_new_session=True,

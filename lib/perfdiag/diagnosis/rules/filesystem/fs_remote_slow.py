@@ -28,6 +28,7 @@ from perfdiag.diagnosis.significance import (
     waits,
     worth,
 )
+from perfdiag.facts.storage import Mount
 from perfdiag.model.model import Model, Row
 from perfdiag.recording.distribution import Distribution
 
@@ -36,6 +37,8 @@ REMOTE = ("remote.fs",)
 
 # One answer needs a round trip (under 1 ms inside a site) and at most one disk seek (4 ms).
 SLOW_ANSWER_NS = 5_000_000
+# What serves files over a network, or from a process: "fuse.sshfs" too, but not "fusectl".
+_TYPES = ("fuse.", "fuseblk", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs")
 # Waits from 134 ms on (a bucket's edge) are no disk access: retransmission, a stopped server, a dead network path.
 STALL_NS = 134_217_728
 # A thread hangs if its wait lasted half of the window and has not ended.
@@ -81,7 +84,8 @@ def remote(model: Model) -> Iterable[Outcome]:
 def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
     """Return the finding on the mounts `keys`, the largest first, and on the waits for them."""
     largest, others = next(row for row in rows if row.key == keys[0]), len(keys) - 1
-    name, fstype = plain(largest.object or "an unnamed mount"), _type_of(model, keys[0])
+    mount = _mount_of(model, keys[0])
+    name, fstype = _name_of(largest, mount), mount.fstype if mount else ""
     name += f" and {others} smaller mount{'s' * (others > 1)}" if others else ""
     whole = together(rows)
     typical = typical_ns(whole)
@@ -133,10 +137,23 @@ def _remote_claim(
     )
 
 
-def _type_of(model: Model, key: str) -> str:
-    """Return the type of the file system a wait names, "" if no mount shows it."""
-    mount = model.facts.mount_of(key.removeprefix("mount:"))
-    return mount.fstype if mount else ""
+def _mount_of(model: Model, key: str) -> Mount | None:
+    """Return the mount that a wait names, None if it is not known.
+
+    A call that looks a file up by its name tells no mount: it is the only one that can be.
+    """
+    if key.startswith("mount:"):
+        return model.facts.mount_of(key.removeprefix("mount:"))
+    if not key.startswith("syscall:"):
+        return None
+    remote = [mount for mount in model.facts.mounts if mount.fstype.startswith(_TYPES)]
+    return remote[0] if len({mount.device for mount in remote}) == 1 else None
+
+
+def _name_of(row: Row, mount: Mount | None) -> str:
+    if row.key.startswith("mount:") or mount is None:
+        return plain(row.object or "an unnamed mount")
+    return plain(f"{mount.source} on {mount.mountpoint} ({mount.fstype})")
 
 
 def _daemon(model: Model, rows: Sequence[Row]) -> tuple[str, str]:
