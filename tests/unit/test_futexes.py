@@ -189,6 +189,22 @@ def test_the_gil_of_an_interpreter_without_symbols_is_known_by_its_timeouts(abov
     assert keys(timed("python3", [TAKE_GIL[0], *above])) == {"lock:gil:100"}
 
 
+def test_both_words_of_its_condition_variable_are_the_gil() -> None:
+    # A name left on the stack from an earlier call says nothing against what its other word shows.
+    def both(other: str) -> Model:
+        builder = Builder(comm="python3")
+        for tid in (100, 101):
+            builder.thread("python3", tid=tid, rest="wait.timer")
+            for word in ("futex:0xa5b8f0", other):
+                builder.row("wait.parked", word, durations={"5 ms": 400}, waker_tid=201 - tid, waker_count=1)
+        builder.stack("wait", "wait.parked", object="futex:0xa5b8f0", user=WAIT, scan=[TAKE_GIL[0]], weight="1 s")
+        stale = [TAKE_GIL[0], "PyObject_GetAttr (python3.11)"]
+        return builder.stack("wait", "wait.parked", object=other, user=WAIT, scan=stale, weight="1 s").model()
+
+    assert both("futex:0xa5b8f4").ns("lock.futex") == 8 * S
+    assert both("futex:0xa5b8e0").ns("lock.futex") == 4 * S, "another condition variable"
+
+
 def test_what_only_looks_like_that_is_none() -> None:
     assert not keys(timed("server", [TAKE_GIL[0]]))
     assert not keys(timed("python3", [TAKE_GIL[0], "worker (fast.so)"]))

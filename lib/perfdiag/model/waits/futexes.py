@@ -100,7 +100,7 @@ class Futexes:
         self._weights: defaultdict[tuple[int, str], defaultdict[Shown, int]] = defaultdict(lambda: defaultdict(int))
         self._judged: dict[tuple[int, str], Shown] = {}
         woken_inside, taken_in_turn = woken_by_own_process(recording), exclusive(recording)
-        asked_again = brief(recording)
+        self._asked_again = asked_again = brief(recording)
         alive = {line.pid for line in recording.threads.values() if line.state == "alive"}
         comms = {line.tid: line.comm for line in recording.threads.values()}
         for stack in recording.stacks:
@@ -162,8 +162,14 @@ class Futexes:
         return stopped / whole if whole else 0.0
 
     def _shown(self, pid: int, futex: str) -> Shown:
-        """Return what the stacks of a futex show together; where they are silent, those of its sibling."""
+        """Return what the stacks of a futex show together; where they are silent, those of its sibling.
+
+        So, too, where threads wait there as they wait for the GIL: names left from earlier calls may hide that.
+        """
         own = self._heaviest(pid, futex)
+        if own.verdict is Verdict.NO_LOCK and (pid, futex) in self._asked_again:
+            gil = self._heaviest(pid, _sibling(futex))
+            return gil if gil.kind == "gil" else own
         if own != SILENT:
             return own
         shown = self._heaviest(pid, _sibling(futex))
