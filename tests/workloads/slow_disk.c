@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * slow_disk - a file that takes its time: a FUSE file system of one file, mounted over an existing file, that answers
- * every read, write, flush and open after a chosen time.  With a loop device on top of it, it is a disk of known slowness
- * for ext4, XFS, btrfs; used directly it is a slow remote file system.  Its truth is how many requests it served.
+ * every read, write, flush and open after a chosen time.  With a loop device on top of it, it is a disk of known
+ * slowness for ext4, XFS, btrfs; used directly it is a slow remote file system.  Its truth is how many requests it served.
  * Ends when it is unmounted, or at SIGTERM after a lazy unmount.
  */
 #include "fuse.h"

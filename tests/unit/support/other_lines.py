@@ -37,6 +37,7 @@ class OtherLines(Exchanging, Threads):
         cut: bool = False,
         count: int = 100,
         root_tid: int = 0,
+        inside: bool = False,
     ) -> Self:
         """Add what was waited for in an account and object of the first target: a root, which one thread was in."""
         ns = nanoseconds(time)
@@ -53,6 +54,7 @@ class OtherLines(Exchanging, Threads):
                 root_tid_ns=ns if root_tid else 0,
                 sum_ns=ns,
                 count=count,
+                inside=inside,
             )
         )
 

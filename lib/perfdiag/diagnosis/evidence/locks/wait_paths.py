@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.locks.database_locks import of_serving
+from perfdiag.diagnosis.evidence.locks.held_through import held_through
 from perfdiag.diagnosis.evidence.locks.held_while_waiting import with_held_locks
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity
 from perfdiag.diagnosis.significance import duration, lowered, worth
@@ -26,6 +27,7 @@ PARKED, CHILD = "wait.parked", "wait.child"
 # each moment that is known of one of them.  If it was nearly always the same, that is what the whole line waits for.
 SAME = 0.9
 OF_LINE = 0.1
+NOT_SEEN = "who holds the lock was not seen: all who take it hardly ran, and waited for the same"
 OF_LINE_ONLY = "only the first threads of a queue were followed: the others are taken to wait for the same"
 
 
@@ -43,7 +45,7 @@ def with_paths(model: Model, findings: Iterable[Finding]) -> list[Finding]:
 def _by_root(model: Model) -> dict[Pair, list[Chain]]:
     """Return chains of waits by their cause, the longest first."""
     found: dict[Pair, list[Chain]] = {}
-    for chain in model.chains:
+    for chain in (*model.chains, *held_through(model)):
         if _counts(model, chain) and not chain.root.startswith(("cpu.", "lock.")):
             found.setdefault((chain.root, chain.root_key), []).append(chain)
     return found
@@ -53,7 +55,7 @@ def _by_root(model: Model) -> dict[Pair, list[Chain]]:
 def _by_waiting(model: Model) -> dict[Pair, list[Chain]]:
     """Return chains of waits by the account and object that was waited for."""
     found: defaultdict[Pair, list[Chain]] = defaultdict(list)
-    for chain in model.chains:
+    for chain in (*model.chains, *held_through(model)):
         found[chain.account, chain.key].append(chain)
     return dict(found)
 
@@ -118,7 +120,7 @@ def _lines(model: Model) -> frozenset[Pair]:
 @once
 def _inside_ns(model: Model) -> dict[Pair, int]:
     found: dict[Pair, int] = {}
-    for chain in model.chains:
+    for chain in (*model.chains, *held_through(model)):
         if chain.inside:
             found[chain.account, chain.key] = found.get((chain.account, chain.key), 0) + chain.ns
     return found
@@ -155,13 +157,16 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
         return finding
     most = "mostly" if 2 * longest_ns > moved else "most often"
     behind_it = f"Others waited {duration(moved)} behind that ({most} {longest.path})."
-    text = f"{duration(moved)} of waiting behind it, followed at each wake-up ({longest.path})"
+    inferred = not behind.keys().isdisjoint(held_through(model))
+    followed = "" if inferred else ", followed at each wake-up"
+    text = f"{duration(moved)} of waiting behind it{followed} ({longest.path})"
     evidence = [*finding.evidence, Evidence(text, float(moved), "ns", "sched_waking")]
     told = with_held_locks(model, finding, behind)
     made = replace(told, claim=f"{told.claim} {behind_it}", claims=claims, evidence=evidence, is_root=True)
-    if not in_line:
+    doubts = [*([OF_LINE_ONLY] if in_line else []), *([NOT_SEEN] if inferred else [])]
+    if not doubts:
         return made
-    return replace(made, limits=[*finding.limits, OF_LINE_ONLY], confidence=lowered(finding.confidence))
+    return replace(made, limits=[*finding.limits, *doubts], confidence=lowered(finding.confidence))
 
 
 def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
