@@ -92,7 +92,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     evidence = [waits(whole, f"waits for {who}{where}")]
     if waker:
         evidence.append(
-            Evidence(f"{who}, outside {subject(model)}, woke threads from most of them", waker, "tid", "sched_waking")
+            Evidence(f"{who}, outside {subject(model)}, ended most of these waits", waker, "tid", "sched_waking")
         )
     in_turn, asked = _in_turn(model, rows), _asked(model, rows)
     writing, sampled = part_that_writes(model, rows)

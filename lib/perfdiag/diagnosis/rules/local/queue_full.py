@@ -78,7 +78,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     if reader:
         who = f"{comm} ({reader})" if own else ended_by(model, rows, reader)
         evidence.append(
-            Evidence(f"{who}, which takes messages, woke threads from most of them", reader, "tid", "sched_waking")
+            Evidence(f"{who}, which takes messages, ended most of these waits", reader, "tid", "sched_waking")
         )
     limit = "" if reader else "it is unknown who reads the queue: no thread ends half of the waits"
     pids = sorted({row.pid for row in rows} - {0})

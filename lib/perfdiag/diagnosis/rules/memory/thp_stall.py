@@ -95,7 +95,7 @@ def _details(model: Model, stalls: int | None) -> str:
 
 
 def _finding(model: Model, ns: int, stalls: int, wanted: int) -> Finding:
-    ask = fix("or use huge pages only where the program asks: madvise(MADV_HUGEPAGE)")
+    ask = fix("use huge pages only where the program asks: madvise(MADV_HUGEPAGE)")
     return conclude(
         model,
         {COMPACTION: ns},

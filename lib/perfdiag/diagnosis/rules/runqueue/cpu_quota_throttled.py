@@ -90,7 +90,7 @@ def throttled(model: Model) -> Iterable[Outcome]:
     )
 
 
-_FEWER = fix("or run no more busy threads than the quota has CPUs, so that it lasts for the whole period")
+_FEWER = fix("run fewer busy threads, so that the quota lasts for the whole period")
 
 
 def _hit(model: Model) -> CpuGroup | None:

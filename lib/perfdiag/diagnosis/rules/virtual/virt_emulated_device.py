@@ -145,7 +145,7 @@ def _touched(
                 "give the guest a paravirtual device (virtio, vmxnet3, pvscsi or the provider's own), usually powered"
                 " off"
             ),
-            fix("or move this work out of the guest"),
+            fix("move this work out of the guest"),
         ],
         alternatives=["a real device passed through to the guest"],
         verify=f"{again(model)}   (no samples in {worst.driver}; lspci -k shows the new driver)",
