@@ -64,14 +64,15 @@ def find(recording: Recording) -> Iterator[str]:
     """Yield what is contradictory.  The rows of a script are made of its sums: they have no buckets."""
     for kind, distributions in DISTRIBUTIONS.items():
         made = kind is schema.Detail and bool(recording.header.accounts)
+        ended = [(each, (*each.highs_ns, recording.last_at_ns)) for each in distributions]
         for line in recording.lines_of(kind):
             if made and not line.object and not line.buckets:
                 continue
-            for each in distributions:
-                yield from _of_line(line, each, recording.last_at_ns)
+            for each, highs_ns in ended:
+                yield from _of_line(line, each, highs_ns)
 
 
-def _of_line(line: Any, of: Field, now_ns: int) -> Iterator[str]:
+def _of_line(line: Any, of: Field, highs_ns: Sequence[int]) -> Iterator[str]:
     pairs, name = getattr(line, of.buckets), str(line.__struct_config__.tag)
     if len({index for index, _ in pairs}) != len(pairs):
         yield f"{of.buckets} of a line {name!r} have a bucket twice"
@@ -84,7 +85,7 @@ def _of_line(line: Any, of: Field, now_ns: int) -> Iterator[str]:
     if line.count < counted - partly or (line.count > counted + partly and not fewer):
         yield f"{of.buckets} of a line {name!r} hold {counted:,}, its count is {line.count:,}"
     total_ns = getattr(line, of.total)
-    low_ns, high_ns = _bounds_ns(line, of, now_ns)
+    low_ns, high_ns = _bounds_ns(line, of, highs_ns)
     if not low_ns <= total_ns <= high_ns:
         bounds = f"{duration(max(0, low_ns))} to {duration(high_ns)}"
         yield f"{of.total} of a line {name!r} is {duration(total_ns)}, by its {of.buckets} {bounds}"
@@ -93,9 +94,9 @@ def _of_line(line: Any, of: Field, now_ns: int) -> Iterator[str]:
         yield f"max_ns of a line {name!r} is {duration(line.max_ns)}, by its {of.buckets} over {duration(longest_ns)}"
 
 
-def _bounds_ns(line: Any, of: Field, now_ns: int) -> tuple[int, int]:
+def _bounds_ns(line: Any, of: Field, highs_ns: Sequence[int]) -> tuple[int, int]:
     """Return between what the time of all must be; what is in the last bucket has not begun before the machine."""
-    pairs, highs_ns = getattr(line, of.buckets), (*of.highs_ns, now_ns)
+    pairs = getattr(line, of.buckets)
     low_ns = sum(of.lows_ns[index] * number for index, number in pairs)
     high_ns = sum(highs_ns[index] * number for index, number in pairs)
     if type(line) in STILL_COUNTED:  # one event more or less, as long as the longest

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.significance import total_ns, worth
+from perfdiag.diagnosis.significance import worth
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.share_denominator import counted
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -34,22 +34,49 @@ class _Cause:
 @once
 def held_through(model: Model) -> list[Chain]:
     """Return the waits for locks that are behind what their holders wait for, by inference."""
-    locks: dict[tuple[str, str], list[Row]] = {}
+    first: dict[tuple[str, str], Row] = {}
+    waited: dict[tuple[str, str], int] = {}
     for row in model.rows:
         if row.account.startswith("lock."):
-            locks.setdefault((row.account, row.key), []).append(row)
-    seen: dict[tuple[str, str], int] = {}
+            pair = row.account, row.key
+            first.setdefault(pair, row)
+            waited[pair] = waited.get(pair, 0) + row.distribution.sum_ns
+    # Rows of more than the account has are of a damaged recording, which may have any number.
+    felt = [pair for pair, ns in waited.items() if worth(model, ns) and ns <= model.ns(pair[0])]
+    if not felt:
+        return []
+    seen = dict.fromkeys(felt, 0)
     for each in model.chains:
-        seen[each.account, each.key] = seen.get((each.account, each.key), 0) + each.ns
-    behind = (_behind(model, rows[0], total_ns(rows), seen.get(pair, 0)) for pair, rows in locks.items())
+        if (each.account, each.key) in seen:
+            seen[each.account, each.key] += each.ns
+    behind = (_behind(model, first[pair], waited[pair], seen[pair]) for pair in felt)
     return [chain for chain in behind if chain]
 
 
+@once
+def _takers(model: Model) -> dict[tuple[int, str], list[ThreadLedger]]:
+    """Return the threads that wait for locks, by process and account."""
+    takers: dict[tuple[int, str], list[ThreadLedger]] = {}
+    for thread in model.threads:
+        for account, total in thread.accounts.items():
+            if account.startswith("lock.") and total.ns:
+                takers.setdefault((thread.pid, account), []).append(thread)
+    return takers
+
+
+@once
+def _ways(model: Model) -> dict[int, list[Chain]]:
+    """Return what waits in requests led to, but for locks and CPUs, by process."""
+    ways: dict[int, list[Chain]] = {}
+    for each in model.chains:
+        if each.inside and not each.account.startswith(_LOCKS) and not _runs(each):
+            ways.setdefault(each.pid, []).append(each)
+    return ways
+
+
 def _behind(model: Model, row: Row, waited_ns: int, seen_ns: int) -> Chain | None:
-    if not worth(model, waited_ns):
-        return None
     unseen_ns = waited_ns - seen_ns
-    takers = [each for each in model.threads if each.pid == row.pid and each.ns(row.account)]
+    takers = _takers(model).get((row.pid, row.account), [])
     if len(takers) < 2 or unseen_ns <= SEEN * waited_ns:
         return None
     # At least: somebody holds it while one and the same thread waits.
@@ -89,11 +116,7 @@ def _behind(model: Model, row: Row, waited_ns: int, seen_ns: int) -> Chain | Non
 
 def _cause(model: Model, row: Row, takers: list[ThreadLedger]) -> _Cause | None:
     """Return what nearly all waits of threads that serve requests led to, None if they had several causes."""
-    chains = [
-        each
-        for each in model.chains
-        if each.inside and each.pid == row.pid and not each.account.startswith(_LOCKS) and not _runs(each)
-    ]
+    chains = _ways(model).get(row.pid, [])
     if not chains:
         return None
     sums: dict[tuple[str, str], int] = {}
