@@ -349,7 +349,7 @@ def test_processes_that_do_nothing_but_start_and_end_are_all_that_the_target_doe
     assert [each.id for each in diagnosis.findings][:1] == [CHILD]
     # All of that time is said once: the samples that show it are less, and would contradict it.
     text = decide(model, diagnosis).text
-    assert f"({percent(diagnosis.findings[0].share)})" in text and text.count(" %") == 1
+    assert f"({percent(diagnosis.findings[0].share)} of busy time)" in text and text.count(" %") == 1
 
 
 def test_a_few_short_processes_and_many_long_ones_are_no_churn() -> None:

@@ -213,7 +213,7 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         evidence=evidence,
         remedies=remedies,
         alternatives=["the holder has no CPU", "many threads take the lock in turn, each for a short time"],
-        verify=f"{again(model)}: {account} well under {percent(whole.sum_ns / model.busy_ns)} of busy time",
+        verify=f"{again(model)}: {account} takes clearly less time",
         others=_others(model, holder) if told else (),
     )
 
