@@ -247,9 +247,14 @@ install: build man build/wheels/.stamp ## install below PREFIX (/usr/local); hon
 	$(Q)$(foreach file,$(COMPLETIONS),build/bin/perfdiag completion $(call shell_of,$(file)) >$(INSTALLED)/share/$(file);)
 
 # For man -k; what is staged for a package is indexed where that is installed.
-index_pages = $(if $(DESTDIR),,$(Q)! command -v mandb >/dev/null || mandb --quiet $(INSTALLED)/share/man >/dev/null 2>&1 || true)
+index_pages = $(if $(DESTDIR),,$(Q)! command -v mandb >/dev/null || mandb --quiet $(INSTALLED)/share/man >/dev/null || \
+	echo "make: mandb failed: man -k may not list the pages" >&2)
 COMPLETIONS := bash-completion/completions/perfdiag zsh/site-functions/_perfdiag fish/vendor_completions.d/perfdiag.fish
 shell_of = $(firstword $(subst -, ,$(subst /, ,$(1))))
+
+# Directories below $(1), and theirs, where they are there and empty: others may have files in them.
+remove_empty = $(Q)[ ! -d $(1) ] || cd $(1) && for each in $(2); do \
+	[ ! -d $$each ] || rmdir -p --ignore-fail-on-non-empty $$each; done
 
 # Empty directories below share/ serve nobody.  bin, lib and share are the system's own where PREFIX is.
 uninstall: ## remove what install put there, and the directories that are empty then
@@ -257,9 +262,9 @@ uninstall: ## remove what install put there, and the directories that are empty 
 		$(INSTALLED)/share/man/man?/perfdiag*.[1-8]
 	$(Q)rm -f $(addprefix $(INSTALLED)/share/,$(COMPLETIONS))
 	$(index_pages)
-	$(Q)[ ! -d $(INSTALLED)/share ] || cd $(INSTALLED)/share && rmdir -p man/man[1-8] $(dir $(COMPLETIONS)) 2>/dev/null || true
-	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),$(Q)[ ! -d $(INSTALLED) ] || cd $(DESTDIR)/ && \
-		rmdir -p $(addprefix .$(PREFIX)/,bin lib share) 2>/dev/null || true)
+	$(call remove_empty,$(INSTALLED)/share,man/man[1-8] $(dir $(COMPLETIONS)))
+	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),\
+		$(call remove_empty,$(DESTDIR)/,$(addprefix $(patsubst /%,%/,$(PREFIX)),bin lib share)))
 
 package: build/perfdiag-$(VERSION)-$(MACHINE).tar.gz ## one tarball to copy to a host where nothing may be installed
 
