@@ -128,23 +128,13 @@ def stacks() -> Iterator[dict[str, Any]]:
 
 def threads() -> Iterator[dict[str, Any]]:
     for number in range(5000):
-        yield {
-            "type": "thread",
-            "at_ns": S,
-            "serial": 10 + number,
-            "pid": 100,
-            "tid": 100 + number,
-            "namespace_tid": 1,
-            "comm": "a",
-            "state": "alive",
-            "start_ns": 1,
-            "wall_ns": S,
-            "user_ns": 0,
-            "kernel_ns": 0,
-            "accounts": [["lock.futex", S, 1, S]],
-            "futexes": [[f"futex:{number:#x}", S, 1, 100 + number // 2]],
-            "open": {"account": "lock.futex", "object": f"futex:{number:#x}", "since_ns": 1},
-        }
+        yield thread(
+            number,
+            user_ns=0,
+            accounts=[["lock.futex", S, 1, S]],
+            futexes=[[f"futex:{number:#x}", S, 1, 100 + number // 2]],
+            open={"account": "lock.futex", "object": f"futex:{number:#x}", "since_ns": 1},
+        )
 
 
 def operations() -> Iterator[dict[str, Any]]:
