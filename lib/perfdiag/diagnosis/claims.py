@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 
 from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.precedence import levels
-from perfdiag.diagnosis.rule import Confidence, Finding, Role, Rule, Severity, account_of
+from perfdiag.diagnosis.rule import Claim, Confidence, Finding, Role, Rule, Severity, account_of
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, FAULT_SHARE
 from perfdiag.diagnosis.thread_roles import Roles
@@ -44,8 +44,6 @@ RESIDUE = 0.1
 
 # 0.2 s of waiting in 72 s of threads whose requests all take some milliseconds is nothing that anybody can feel.
 FELT_OF_THREADS = 0.01
-
-Claim = str | tuple[str, str]
 
 
 @dataclass(frozen=True)

@@ -110,10 +110,11 @@ class Evidence:
     kind: EvidenceKind = EvidenceKind.NUMBER
 
 
-Claims = Mapping[str | tuple[str, str], int]  # ns by account, or by account and key of `Row`
+Claim = str | tuple[str, str]  # an account, or an account and a key of `Row`
+Claims = Mapping[Claim, int]  # in ns
 
 
-def account_of(claim: str | tuple[str, str]) -> str:
+def account_of(claim: Claim) -> str:
     """Return the account of what is claimed: all of an account, or what was waited for in it."""
     return claim if isinstance(claim, str) else claim[0]
 
@@ -265,6 +266,7 @@ def is_objective(id: str) -> bool:
 __all__ = [
     "RULES",
     "Check",
+    "Claim",
     "Claims",
     "Confidence",
     "Evidence",

@@ -11,12 +11,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
-from perfdiag.diagnosis.rule import Role, account_of
+from perfdiag.diagnosis.rule import Claim, Role, account_of
 from perfdiag.diagnosis.significance import TOLERABLE_LOSS
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger, times_of
 
-Claim = str | tuple[str, str]
 Group = tuple[int, str]
 
 SERVING = frozenset({"net.accept", "net.receive", "net.send", "ipc.pipe", "ipc.unix", "wait.events", "wait.io_uring"})

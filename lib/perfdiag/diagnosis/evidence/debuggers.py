@@ -20,6 +20,7 @@ _TOOLS = (
     (re.compile(r"\(libruby"), re.compile(r"ruby|puma|unicorn|sidekiq"), "rbspy snapshot --pid {}"),
 )
 MYSQL_PORT = 3306
+POSTGRES_PORT = 5432
 _PORT = re.compile(r"port:(\d+)")
 _ANY = "gdb -p {} -batch -ex 'thread apply all bt' (stops the process for a moment)"
 
@@ -83,4 +84,4 @@ def with_stacks(model: Model, shows: str) -> str:
     return f"{'this report with --full' if recorded else 'perfdiag latency --stacks'} {shows}"
 
 
-__all__ = ["has_ended", "port_option", "shows_sleepers", "shows_stacks", "with_stacks"]
+__all__ = ["POSTGRES_PORT", "has_ended", "port_option", "shows_sleepers", "shows_stacks", "with_stacks"]

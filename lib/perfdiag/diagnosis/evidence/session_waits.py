@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.debuggers import port_option
+from perfdiag.diagnosis.evidence.debuggers import POSTGRES_PORT, port_option
 from perfdiag.diagnosis.significance import still_waiting
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -15,7 +15,6 @@ from perfdiag.recording import schema
 
 LOCK = "lock.database"
 EVENTS = "wait.events"
-POSTGRES_PORT = 5432
 DEADLOCK_TIMEOUT_NS = 1_000_000_000  # as the server has it by default
 LOOK_BUCKET = 22  # of waits of 0.54 to 1.07 s
 Pair = tuple[str, str]

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.rule import Claim
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import is_named, own_callers, readable
 from perfdiag.recording import schema
-
-Claim = str | tuple[str, str]
 
 # 95 % of all samples fall within so many standard errors of the truth.
 STANDARD_ERRORS = 1.96

@@ -26,6 +26,7 @@ SHOWN = 3
 _OF_JAVA = re.compile(r"ObjectMonitor|Parker|Unsafe_Park|JVM_|VMThread\d*execute|Safepoint|sleep")
 
 
+@once
 def asleep_all_along(model: Model) -> list[ThreadLedger]:
     """Return the threads that stayed blocked or idle through their whole life in the window, in one wait.
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.rule import Evidence
+from perfdiag.diagnosis.rule import Claim, Evidence
 from perfdiag.diagnosis.significance import duration, percent, plain, size, total_ns, waits, worth
 from perfdiag.model.java_machines import JavaMachine, Pool, java_machines, machine_of
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model, Row, once
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 from perfdiag.recording.distribution import merged
 
 COUNTERS = "PerfMemory"
 # G1 aims at 8 % of the time for collections (GCTimeRatio=12), Parallel at 1 %: below this none of them tries harder.
 NORM_OF_WINDOW = 0.05
-Claims = dict[str | tuple[str, str], int]
 
 
 @dataclass(frozen=True)
@@ -52,13 +51,13 @@ class Stopped:
             return None
         return machine.collecting_ns / machine.window_ns
 
-    def collecting_claims(self) -> Claims:
+    def collecting_claims(self) -> dict[Claim, int]:
         """Return the time of threads that collections took, by row."""
         found = _claims(self.for_collection, 1.0)
         part = max(0.0, self.collecting_part)
         return found | _claims(self.for_safepoint, part)
 
-    def claims(self, part: float) -> Claims:
+    def claims(self, part: float) -> dict[Claim, int]:
         """Return that part of the time that threads were stopped."""
         return _claims(self.for_safepoint, part)
 
@@ -71,8 +70,8 @@ class Stopped:
         return found
 
 
-def _claims(rows: Sequence[Row], part: float) -> Claims:
-    found: Claims = {}
+def _claims(rows: Sequence[Row], part: float) -> dict[Claim, int]:
+    found: dict[Claim, int] = {}
     for row in rows:
         ns = round(row.distribution.sum_ns * part)
         if ns:
@@ -80,6 +79,7 @@ def _claims(rows: Sequence[Row], part: float) -> Claims:
     return found
 
 
+@once
 def stopped(model: Model) -> list[Stopped]:
     """Return what each virtual machine of the target cost, also those that stopped nobody."""
     rows = model.rows_of(ACCOUNT)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.debuggers import port_option
+from perfdiag.diagnosis.evidence.debuggers import POSTGRES_PORT, port_option
 from perfdiag.diagnosis.evidence.session_waits import telling
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
@@ -20,7 +20,6 @@ from perfdiag.recording.schema import Stack
 
 OF_LONGEST = 0.1  # processes that wait for less of what the longest does waited for a moment only
 OF_IDLE = 0.1  # of the window or of the busy time: less of what looks idle is not worth a word
-POSTGRES_PORT = 5432
 _POSTGRES = frozenset({"postgres", "postmaster"})
 
 

@@ -29,10 +29,10 @@ def not_accepted_ns(model: Model) -> int:
     """Return for how long requests waited while their reader was idle and did not listen to them; 0 if that is little
     of their time, or not known."""
     time = model.request_time
-    if time is None or not time.by.followed or not is_held_up(model):
+    if time is None or not time.by.followed:
         return 0
     ns = unread_ns(time, time.met.unheard)
-    return ns if ns >= FAULT_SHARE * time.ns else 0
+    return ns if is_felt(model, time, ns) else 0
 
 
 def queue_claims(time: RequestTime, *, taken: bool) -> dict[str | tuple[str, str], int]:
@@ -64,6 +64,12 @@ def is_held_up(model: Model) -> bool:
     read."""
     oldest_ns = max((line.oldest_ns for line in model.requests_awaited), default=0)
     return delays_of(model).typical_ns() >= HELD_UP_NS or oldest_ns >= HELD_UP_NS
+
+
+def is_felt(model: Model, time: RequestTime, ns: int) -> bool:
+    """Return whether that part of the time in which requests waited to be read is a fault: it is much of theirs, and
+    more than wake-ups."""
+    return ns >= FAULT_SHARE * time.ns and is_held_up(model)
 
 
 def hardly_unread(id: str, time: RequestTime, ns: int) -> Check:
@@ -99,6 +105,7 @@ __all__ = [
     "HELD_UP_NS",
     "delays_of",
     "hardly_unread",
+    "is_felt",
     "is_held_up",
     "meanwhile",
     "not_followed",

@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, SLEEP, does
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     HELD_UP_NS,
     delays_of,
-    is_held_up,
+    is_felt,
     meanwhile,
     read_after,
     unread_ns,
@@ -17,7 +17,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, plain, thread_of
+from perfdiag.diagnosis.significance import duration, fix, plain, thread_of
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 
@@ -28,7 +28,7 @@ def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
     """Yield the finding WAIT-THREAD-IN-REQUEST for readers that wait for another thread."""
     met = time.met
     queued = unread_ns(time, sum(met.behind.values()))
-    if time.by.loop or queued < FAULT_SHARE * time.ns or not is_held_up(model):
+    if time.by.loop or not is_felt(model, time, queued):
         return
     delays = delays_of(model)
     root = max(met.behind, key=lambda name: met.behind[name])

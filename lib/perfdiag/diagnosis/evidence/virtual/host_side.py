@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import Claim
-from perfdiag.diagnosis.rule import Evidence
+from perfdiag.diagnosis.rule import Claim, Evidence
 from perfdiag.diagnosis.significance import duration, percent, plain
 from perfdiag.model.guest import seen_by_host
 from perfdiag.model.guest.seen_by_host import OTHER, DeviceTime

@@ -13,7 +13,7 @@ from perfdiag.diagnosis.evidence.jvm.stopped_time import has_pressure
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import Check, Claim, Confidence, Evidence, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import duration, percent, total_ns
 from perfdiag.model.model import Model
 
@@ -21,8 +21,6 @@ ID = "GC-HEAVY"
 LOCK, RUNQ = "lock.futex", "runq.busy"
 # Collectors aim at far less: Go's at a quarter of the CPUs, Java's G1 at 8 %, its parallel one at 1 %.
 MOST = 0.5
-
-Claim = str | tuple[str, str]
 
 
 @rule(

@@ -15,7 +15,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     HELD_UP_NS,
     delays_of,
     hardly_unread,
-    is_held_up,
+    is_felt,
     meanwhile,
     not_followed,
     queue_claims,
@@ -34,7 +34,7 @@ from perfdiag.diagnosis.rule import (
     Severity,
     rule,
 )
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, plain, top
+from perfdiag.diagnosis.significance import duration, fix, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.model.requests.serving_threads import taken
@@ -76,7 +76,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         yield Check("LOOP-BLOCKED", "no event loop that serves requests was seen", 0.0, "count")
         return
     delays, queued = delays_of(model), unread_ns(time, sum(time.met.others.values()))
-    if queued < FAULT_SHARE * time.ns or not is_held_up(model):
+    if not is_felt(model, time, queued):
         yield hardly_unread("LOOP-BLOCKED", time, queued)
         return
     held = _held_up(model, time.met.others)

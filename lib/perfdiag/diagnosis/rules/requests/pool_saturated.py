@@ -12,7 +12,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     HELD_UP_NS,
     delays_of,
     hardly_unread,
-    is_held_up,
+    is_felt,
     meanwhile,
     not_followed,
     queue_claims,
@@ -31,7 +31,7 @@ from perfdiag.diagnosis.rule import (
     Severity,
     rule,
 )
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent
+from perfdiag.diagnosis.significance import duration, fix, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import PEERS, QUEUED
 from perfdiag.model.requests.unread_requests import BOUND
@@ -70,7 +70,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         return
     met = time.met
     queued, delays = unread_ns(time, met.taken), delays_of(model)
-    if queued < FAULT_SHARE * time.ns or not is_held_up(model):
+    if not is_felt(model, time, queued):
         yield hardly_unread("POOL-SATURATED", time, queued)
         return
     workers, work = _workers(model), NO_WORK

@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     HELD_UP_NS,
     delays_of,
     hardly_unread,
-    is_held_up,
+    is_felt,
     meanwhile,
     not_followed,
     read_after,
@@ -18,7 +18,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix
+from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.recording.accounts import phrase_of
@@ -52,7 +52,7 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
         yield Check(ELSEWHERE, "event loops read requests: see LOOP-BLOCKED", 0.0, "count")
         return
     queued = unread_ns(time, sum(time.met.elsewhere.values()))
-    if queued < FAULT_SHARE * time.ns or not is_held_up(model):
+    if not is_felt(model, time, queued):
         yield hardly_unread(ELSEWHERE, time, queued)
         return
     delays = delays_of(model)
