@@ -83,5 +83,5 @@ def test_who_holds_the_listening_socket_of_its_peer_does_not_answer_there(attach
     """The client had inherited it, and was told to wait for its own threads."""
     _, child = cleanup.enter_context(running_server(HEIR))
     model = model_of(attach(child, duration_ns=1_500_000_000).wait())
-    assert model.facts.listeners and [each.pids for each in model.facts.listeners.sockets] == [[child]]
+    assert model.facts.listeners and [each.pids for each in model.facts.listeners.sockets] == [(child,)]
     assert fault(model, "NET-PEER-SLOW") is not None and fault(model, "NET-SELF-SLOW") is None

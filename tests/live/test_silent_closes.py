@@ -145,15 +145,17 @@ def test_requests_that_wait_in_the_queue_of_a_listener(serving: Serving, attach:
     recorder = attach(server.pid)
     with contextlib.ExitStack() as opened:
         connections = [opened.enter_context(server.connect()) for _ in range(6)]
+        begin_ns = time.monotonic_ns()
         for number, connection in enumerate(connections):
             connection.sendall(http("/queue"))
             if not number:
                 time.sleep(0.02)  # this one is read
+        sent_ns = time.monotonic_ns() - begin_ns
         for connection in connections:
             answered(connection)
             connection.close()
     requests = served(stopped(recorder), "GET /queue")
-    waited_ns = sum(50 * number - 20 for number in range(1, 6)) * MS
+    waited_ns = sum(50 * MS * number - sent_ns for number in range(1, 6))
     assert requests.line.count == 6 and requests.line.sum_ns >= waited_ns + 6 * 50 * MS, requests.line
     assert waited_ns <= requests.line.read_delay_ns < 1.2 * waited_ns, requests.line
 
