@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from perfdiag.common import config, deadline
 from perfdiag.common.config import Config, ConfigError
+from perfdiag.diagnosis import policy
 
 from unit.support.nobody import run_as_nobody
 
@@ -28,21 +29,25 @@ def written(tmp_path: Path, content: str | bytes, name: str = "config.toml") -> 
     return path
 
 
+def load(paths: list[Path]) -> Config:
+    return config.load(paths, accepted=policy.accepted)
+
+
 def test_no_file_is_fine(tmp_path: Path) -> None:
-    assert config.load([tmp_path / "none", written(tmp_path, "") / "below-a-file"]) == Config()
+    assert load([tmp_path / "none", written(tmp_path, "") / "below-a-file"]) == Config()
     assert Config().runbook("CPU-BOUND") is None
 
 
 def test_ids_become_links(tmp_path: Path) -> None:
-    loaded = config.load([written(tmp_path, f'runbook_url = "{URL}"')])
+    loaded = load([written(tmp_path, f'runbook_url = "{URL}"')])
     assert loaded.runbook("CPU-BOUND") == "https://wiki.example/perfdiag/CPU-BOUND"
 
 
 def test_the_users_own_wins(tmp_path: Path) -> None:
     system = written(tmp_path, f'runbook_url = "{URL}"', "system.toml")
     user = written(tmp_path, 'runbook_url = "http://own/{id}"', "user.toml")
-    assert config.load([system, user]).runbook("X") == "http://own/X"
-    assert config.load([system, written(tmp_path, "", "empty.toml")]).runbook_url == URL
+    assert load([system, user]).runbook("X") == "http://own/X"
+    assert load([system, written(tmp_path, "", "empty.toml")]).runbook_url == URL
 
 
 def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,6 +74,16 @@ def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         ('runbook_url = "javascript:{id}"', "must begin with https"),
         ('runbook_url = "https://wi ki/{id}"', "without blanks"),
         ('runbook_url = "https://wiki/\\u001b{id}"', "without blanks"),
+        ("thresholds = 1", "must be a table"),
+        ("[thresholds]\ndisk = 1", "disk must be a table of thresholds"),
+        ("[thresholds]\ndisk.timeout = 1", "disk.timeout is no threshold; the nearest is disk.timeout_ns"),
+        ('[thresholds]\n"\\u001b".x = 1', "x1b.x is no threshold"),
+        ("[thresholds]\ndisk.timeout_ns = '1'", "disk.timeout_ns must be a number"),
+        ("[thresholds]\ndisk.timeout_ns = true", "disk.timeout_ns must be a number"),
+        ("[thresholds]\ndisk.timeout_ns = 0.5", "disk.timeout_ns must be a whole number"),
+        ("[thresholds]\ndisk.timeout_ns = -1", "disk.timeout_ns must not be negative"),
+        ("[thresholds]\ngeneral.fault_share = nan", "general.fault_share must be a number"),
+        ("[thresholds]\ngeneral.fault_share = 1.5", "general.fault_share must be from 0 to 1"),
         ("x = " + "[" * 100_000, "nested too deeply"),
         ("x = " + "9" * 5_000, "a number is too long"),
         ("x" * (config.LIMIT_BYTES + 1), "longer than 1 MiB"),
@@ -77,7 +92,7 @@ def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bad_file_is_told(tmp_path: Path, content: str | bytes, said: str) -> None:
     path = written(tmp_path, content)
     with pytest.raises(ConfigError) as caught:
-        config.load([path])
+        load([path])
     assert str(caught.value).startswith(f"{path}: ") and said in str(caught.value)
     assert caught.value.hint and "\x1b" not in str(caught.value)
 
@@ -86,7 +101,7 @@ def test_a_device_has_no_limit_that_could_be_raised(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.symlink_to("/dev/zero")
     with pytest.raises(ConfigError, match="longer than 1 MiB") as caught:
-        config.load([path])
+        load([path])
     assert caught.value.hint == "correct the file or move it away"
 
 
@@ -95,13 +110,13 @@ def test_a_path_is_shown_harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     folder.mkdir()
     for content in (b"colour = 1", b"runbook_url = 1", b"\xff", b"=", b"x = " + b"[" * 100_000):
         with pytest.raises(ConfigError, match=r"/\\x1b\[2J/config\.toml: ") as caught:
-            config.load([written(folder, content)])
+            load([written(folder, content)])
         assert "\x1b" not in str(caught.value)
     with pytest.raises(ConfigError, match=r"/\\x1b\[2J: "):
-        config.load([folder])
+        load([folder])
     monkeypatch.setattr(config, "DEADLINE_S", 0.1)
     os.mkfifo(folder / "never")
-    assert "\x1b" not in config.load([folder / "never"]).left_out[0]
+    assert "\x1b" not in load([folder / "never"]).left_out[0]
 
 
 def test_a_limit_of_processes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,13 +127,13 @@ def test_a_limit_of_processes_is_told(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(os, "fork", refuse)
     with pytest.raises(ConfigError) as caught:
-        config.load([tmp_path / "config.toml"])
+        load([tmp_path / "config.toml"])
     assert "ulimit -u" in (caught.value.hint or "")
 
 
 def test_a_directory_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Is a directory"):
-        config.load([tmp_path])
+        load([tmp_path])
 
 
 def test_permissions(open_folder: Path) -> None:
@@ -127,7 +142,8 @@ def test_permissions(open_folder: Path) -> None:
     path.chmod(0)
     library = str(Path(config.__file__).parents[2])
     script = f"import sys; sys.path.insert(0, {library!r}); from perfdiag.common import config; "
-    script += f"from pathlib import Path; config.DEADLINE_S = 30; print(config.load([Path({str(path)!r})]).runbook_url)"
+    script += "from pathlib import Path; config.DEADLINE_S = 30; "
+    script += f"print(config.load([Path({str(path)!r})], accepted=None).runbook_url)"
     for home_mode in (0o711, 0o700):
         open_folder.chmod(home_mode)
         told = run_as_nobody(sys.executable, "-IBc", script)
@@ -139,7 +155,7 @@ def test_permissions(open_folder: Path) -> None:
 def test_a_file_that_never_answers_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "DEADLINE_S", 0.1)
     os.mkfifo(tmp_path / "config.toml")
-    found = config.load([tmp_path / "config.toml"])
+    found = load([tmp_path / "config.toml"])
     assert found.runbook_url is None and "config.toml is left out: no answer in time" in found.left_out[0]
 
 

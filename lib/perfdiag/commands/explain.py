@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from perfdiag.common import config
+from perfdiag.commands import settings
+from perfdiag.common.errors import UsageError
 from perfdiag.documents import explanation
 from perfdiag.recording.accounts import ACCOUNTS
 
@@ -20,12 +21,20 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 @click.command("explain")
 @click.argument("finding_id", metavar="[FINDING-ID]", required=False, shell_complete=_complete)
-def command(finding_id: str | None) -> None:
+@click.option("--thresholds", is_flag=True, help="List the thresholds that findings are judged by, with their reasons.")
+def command(finding_id: str | None, thresholds: bool) -> None:
     """Explain a finding: its meaning, what to do, how to verify, what else it could be, how it is measured.
 
     The name of an account, such as "lock.futex", is explained, too. Without a name it lists all of both.
     """
-    text = explanation.text(finding_id, config.load()) if finding_id is not None else explanation.everything()
+    if thresholds and finding_id is not None:
+        raise UsageError("--thresholds lists those of all findings: it takes no name", "perfdiag explain --thresholds")
+    if thresholds:
+        text = explanation.thresholds()
+    elif finding_id is not None:
+        text = explanation.text(finding_id, settings.load())
+    else:
+        text = explanation.everything()
     click.echo(text.rstrip("\n"))
 
 

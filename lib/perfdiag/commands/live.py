@@ -6,16 +6,15 @@ from perfdiag.capture import session
 from perfdiag.capture.progress import tell
 from perfdiag.capture.recorder import Window
 from perfdiag.capture.target import Wanted
-from perfdiag.commands import reporting
+from perfdiag.commands import reporting, settings
 from perfdiag.commands.options import Presentation
-from perfdiag.common import config
 from perfdiag.common.errors import UsageError
 from perfdiag.common.text import printable
 
 
 def measure(wanted: Wanted, window: Window, path: str | None, presentation: Presentation) -> int:
     """Record the target, with `path` also into a file; print the report, return the exit status."""
-    settings = config.load()
+    config = settings.load()
     if path == "-":
         raise UsageError("--record -: standard output is for the report", "give a file")
     with reporting.destination(presentation) as destination:
@@ -23,7 +22,7 @@ def measure(wanted: Wanted, window: Window, path: str | None, presentation: Pres
 
         def report() -> int:
             with made.recorder.recording() as recording:
-                return reporting.show(recording, settings, destination)
+                return reporting.show(recording, config, destination)
 
         return made.conclude(report, made.check, lambda: _check(made))
 

@@ -10,9 +10,9 @@ from typing import IO
 import click
 
 from perfdiag.capture import progress
-from perfdiag.commands import input_files, reporting
+from perfdiag.commands import input_files, reporting, settings
 from perfdiag.commands.options import Presentation, report_options
-from perfdiag.common import config, privileges
+from perfdiag.common import privileges
 from perfdiag.common.errors import PerfdiagError, RecordingError, UsageError
 from perfdiag.common.text import printable
 from perfdiag.model import builder
@@ -45,7 +45,7 @@ def command(paths: tuple[str, ...], presentation: Presentation) -> int:
         )
     if presentation.path and any(_is_same(presentation.path, path) for path in paths):
         raise UsageError("-o is the recording itself: the report would replace it", "give another file")
-    settings = config.load()
+    config = settings.load()
     with ExitStack() as stack:
         streams = [stack.enter_context(_opened(path)) for path in paths]
         destination = stack.enter_context(reporting.destination(presentation))
@@ -53,7 +53,7 @@ def command(paths: tuple[str, ...], presentation: Presentation) -> int:
         models = [_read(stream, path, len(paths)) for path, stream in zip(paths, streams, strict=True)]
         joined = len(models) == MOST_FILES
         model = join_recordings.join(*map(join_recordings.Source, paths, models)) if joined else models[0]
-        return reporting.show_model(model, settings, destination)
+        return reporting.show_model(model, config, destination)
 
 
 def _is_same(output: str, path: str) -> bool:

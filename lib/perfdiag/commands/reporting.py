@@ -20,7 +20,7 @@ from perfdiag.commands.options import Presentation
 from perfdiag.common.config import Config
 from perfdiag.common.errors import HINTS, PerfdiagError
 from perfdiag.common.text import printable
-from perfdiag.diagnosis import engine
+from perfdiag.diagnosis import engine, policy
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.model import builder
 from perfdiag.model.model import Model
@@ -90,8 +90,9 @@ def show_model(model: Model, config: Config, to: Destination) -> int:
     """Write the report of a model, and return the exit status; a closed pipe is no error. Raises PerfdiagError if it
     cannot be written."""
     say(*(f"warning: {sentence}" for sentence in config.left_out))
-    diagnosis = engine.diagnose(model)
-    made = assembly.make(model, diagnosis, config)
+    with policy.in_force(config.thresholds):
+        diagnosis = engine.diagnose(model)
+        made = assembly.make(model, diagnosis, config)
     full = to.presentation.full
     if to.presentation.as_json:
         to.put(json_document.pieces(made))

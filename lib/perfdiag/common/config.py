@@ -1,6 +1,8 @@
 """The configuration: /etc/perfdiag/config.toml, then the user's own, which wins key by key.
 
 runbook_url = "https://wiki.example/perfdiag/{id}" # link to more about a finding
+[thresholds]
+disk.timeout_ns = 500_000_000 # instead of the default (perfdiag explain --thresholds)
 
 The files are read with the rights of the caller, and errors quote them.
 """
@@ -10,7 +12,8 @@ from __future__ import annotations
 import errno
 import os
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -21,6 +24,7 @@ from perfdiag.common.text import printable
 
 SYSTEM_FILE = Path("/etc/perfdiag/config.toml")
 LIMIT_BYTES = 1 << 20
+Accepted = Callable[[str, object], int | float]  # the value of a threshold; raises ValueError with the reason
 DEADLINE_S = 0.5  # a home directory may lie on a dead server: the report must not wait for it
 
 
@@ -33,6 +37,7 @@ class Config:
     """What can be configured; every key has a default."""
 
     runbook_url: str | None = None  # holds "{id}"
+    thresholds: Mapping[str, int | float] = field(default_factory=dict)  # that the user set, by full name
     left_out: tuple[str, ...] = ()  # files that did not answer in time, a sentence each
 
     def runbook(self, finding_id: str) -> str | None:
@@ -47,15 +52,21 @@ def files() -> list[Path]:
     return [SYSTEM_FILE, *user]
 
 
-def load(paths: list[Path] | None = None) -> Config:
-    """Read the configuration files that exist. Raises ConfigError for a file that cannot be read, is not TOML or has
-    invalid keys."""
-    merged: dict[str, str] = {}
+def load(paths: list[Path] | None = None, *, accepted: Accepted) -> Config:
+    """Read the configuration files that exist; `accepted` says which thresholds there are, and which values they take.
+
+    Raises ConfigError for a file that cannot be read, is not TOML or has invalid keys.
+    """
+    runbook_url: str | None = None
+    thresholds: dict[str, int | float] = {}
     left_out: list[str] = []
     for path in files() if paths is None else paths:
         shown = printable(str(path))
         try:
-            merged |= _checked(shown, tomllib.loads(read_bytes(path, LIMIT_BYTES, DEADLINE_S).decode()))
+            table = tomllib.loads(read_bytes(path, LIMIT_BYTES, DEADLINE_S).decode())
+            _check_keys(shown, table)
+            runbook_url = _runbook_url(shown, table) or runbook_url
+            thresholds |= _thresholds(shown, table, accepted)
         except (FileNotFoundError, NotADirectoryError):
             continue  # also in the home of somebody else, as under sudo, or after su without a dash
         except PermissionError as error:
@@ -77,22 +88,51 @@ def load(paths: list[Path] | None = None) -> Config:
             raise ConfigError(
                 f"{shown}: cannot be read: {error.strerror}", HINTS.get(error.errno or 0, hint)
             ) from error
-    return Config(**merged, left_out=tuple(left_out))
+    return Config(runbook_url, thresholds, tuple(left_out))
 
 
-def _checked(path: str, table: dict[str, Any]) -> dict[str, str]:
-    """Return the keys of one file, all known and valid."""
-    for key, value in table.items():
-        if key != "runbook_url":
-            raise ConfigError(f"{path}: unknown key {printable(key)!r}", "the only key is runbook_url")
-        hint = 'write it like runbook_url = "https://wiki.example/perfdiag/{id}"'
-        if not isinstance(value, str) or not value.isprintable() or any(character.isspace() for character in value):
-            raise ConfigError(f"{path}: runbook_url must be a text without blanks", hint)
-        if value.count("{id}") != 1 or "{" in value.replace("{id}", ""):
-            raise ConfigError(f"{path}: runbook_url must contain {{id}} once, and no other brace", hint)
-        if urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc:
-            raise ConfigError(f"{path}: runbook_url must begin with https:// or http://", hint)
-    return table
+def _check_keys(path: str, table: dict[str, Any]) -> None:
+    for key in table.keys() - {"runbook_url", "thresholds"}:
+        raise ConfigError(f"{path}: unknown key {printable(key)!r}", "the keys are runbook_url and thresholds")
 
 
-__all__ = ["Config", "ConfigError", "files", "load"]
+def _runbook_url(path: str, table: dict[str, Any]) -> str | None:
+    """Return the link of one file, None without one."""
+    if "runbook_url" not in table:
+        return None
+    value = table["runbook_url"]
+    hint = 'write it like runbook_url = "https://wiki.example/perfdiag/{id}"'
+    if not isinstance(value, str) or not value.isprintable() or any(character.isspace() for character in value):
+        raise ConfigError(f"{path}: runbook_url must be a text without blanks", hint)
+    if value.count("{id}") != 1 or "{" in value.replace("{id}", ""):
+        raise ConfigError(f"{path}: runbook_url must contain {{id}} once, and no other brace", hint)
+    if urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).netloc:
+        raise ConfigError(f"{path}: runbook_url must begin with https:// or http://", hint)
+    return value
+
+
+def _thresholds(path: str, table: dict[str, Any], accepted: Accepted) -> dict[str, int | float]:
+    """Return the thresholds that one file sets."""
+    found = {}
+    for name, value in _flat(path, table.get("thresholds", {})):
+        try:
+            found[name] = accepted(name, value)
+        except ValueError as error:
+            raise ConfigError(
+                f"{path}: thresholds: {printable(name)} {error}", "perfdiag explain --thresholds lists all of them"
+            ) from error
+    return found
+
+
+def _flat(path: str, families: Any) -> Iterator[tuple[str, object]]:
+    """Yield each threshold of {"disk": {"timeout_ns": 1}} as "disk.timeout_ns", 1."""
+    hint = "write it like disk.timeout_ns = 500_000_000 below [thresholds]"
+    if not isinstance(families, dict):
+        raise ConfigError(f"{path}: thresholds must be a table", hint)
+    for family, values in families.items():
+        if not isinstance(values, dict):
+            raise ConfigError(f"{path}: thresholds: {printable(family)} must be a table of thresholds", hint)
+        yield from ((f"{family}.{name}", value) for name, value in values.items())
+
+
+__all__ = ["Accepted", "Config", "ConfigError", "files", "load"]

@@ -26,24 +26,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.precedence import levels
 from perfdiag.diagnosis.rule import Claim, Confidence, Finding, Role, Rule, Severity, account_of
 from perfdiag.diagnosis.rules import RULES
-from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, FAULT_SHARE
 from perfdiag.diagnosis.thread_roles import Roles
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import together
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.model.share_denominator import counted, whole_accounts, whole_name, whole_ns
 from perfdiag.recording.accounts import Kind, kind_of
-
-# A finding that keeps less than a tenth of the time it wanted, because finer ones took it, explains nothing that they
-# do not: it is set aside, and the crumbs it was granted go back to the unclaimed.
-RESIDUE = 0.1
-
-# 0.2 s of waiting in 72 s of threads whose requests all take some milliseconds is nothing that anybody can feel.
-FELT_OF_THREADS = 0.01
 
 
 @dataclass(frozen=True)
@@ -82,7 +74,7 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
             of=whole_name(model),
         )
         idles = finding.severity is Severity.INFO and not wanted and any(each in purse.idle for each in finding.claims)
-        if (wanted and total < RESIDUE * wanted) or (idles and not idle_ns):
+        if (wanted and total < general_policy.residue_share * wanted) or (idles and not idle_ns):
             purse.give_back(granted)
             superseded.append(replace(settled, claims={}, claimed_ns=0, share=0.0))
         else:
@@ -95,8 +87,8 @@ def _felt(model: Model, finding: Finding, part: float, ns: int) -> Severity:
     next to no time of nothing where all requests are answered fast."""
     if not finding.claims or finding.severity is not Severity.WARNING:
         return finding.severity
-    hardly = part < FAULT_SHARE if model.request_time else False
-    if hardly or (ns < FELT_OF_THREADS * model.wall_ns and _answers_fast(model)):
+    hardly = part < general_policy.fault_share if model.request_time else False
+    if hardly or (ns < general_policy.felt_of_threads_share * model.wall_ns and _answers_fast(model)):
         return Severity.INFO
     return finding.severity
 
@@ -107,8 +99,13 @@ def _answers_fast(model: Model) -> bool:
     served = [each for each in model.exchanges if each.served]
     whole = together(each.whole for each in served)
     p99_ns = whole.quantile_ns(0.99)
-    waits = any(each.line.unanswered or each.line.oldest_ns >= SLOW_ANSWER_NS for each in served)
-    return whole.count >= ENOUGH_FOR_P99 and p99_ns is not None and p99_ns < SLOW_ANSWER_NS and not waits
+    waits = any(each.line.unanswered or each.line.oldest_ns >= network_policy.slow_answer_ns for each in served)
+    return (
+        whole.count >= general_policy.waits_for_p99
+        and p99_ns is not None
+        and p99_ns < network_policy.slow_answer_ns
+        and not waits
+    )
 
 
 def _inside(model: Model) -> dict[Claim, float]:

@@ -10,9 +10,9 @@ from perfdiag.diagnosis.evidence.locks.wait_paths import with_paths
 from perfdiag.diagnosis.evidence.requests.loops_behind import with_loops
 from perfdiag.diagnosis.evidence.requests.queued_behind import with_queues
 from perfdiag.diagnosis.evidence.requests.slow_requests import with_remedies
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Silence
 from perfdiag.diagnosis.rules import RULES
-from perfdiag.diagnosis.significance import CLOSED
 from perfdiag.model.model import Model, NotRecorded
 
 
@@ -59,7 +59,9 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
             else:
                 silences.append(outcome)
     coverage = model.coverage
-    if coverage.contradictions or coverage.closed_error > CLOSED:  # nothing is sure, whatever a rule looked at
+    if (
+        coverage.contradictions or coverage.closed_error > general_policy.closed_error_share
+    ):  # nothing is sure, whatever a rule looked at
         findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
     settled = claims.settle(model, with_queues(model, with_loops(model, with_paths(model, findings))), rules)
     return Diagnosis(

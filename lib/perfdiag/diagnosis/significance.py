@@ -8,32 +8,13 @@ from collections.abc import Iterable, Mapping
 from perfdiag.common.text import printable as plain
 from perfdiag.common.units import about, about_at_most, duration, size
 from perfdiag.common.units import share as percent
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, EvidenceKind, Remedy, RemedyKind, Severity, Silence
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.recording.distribution import Distribution, edges_ns, merged
-
-# Below one in a hundred of the busy time a cause cannot be felt: it is checked and fine.
-WORTH_SHARE = 0.01
-# A target that does next to nothing has busy time of which anything may be a large share: a cause must also take half a
-# hundredth of the window (50 ms of 10 s; 40 ms twice a second, a real ailment, is 16 times that).
-WORTH_OF_WINDOW = 0.005
-# A fault below one in twenty is within the run-to-run noise of most services: listed, but nobody is warned.
-FAULT_SHARE = 0.05
-# Of a target that is hardly busy even that is little: nobody is warned of less than a hundredth of the window.
-FAULT_OF_WINDOW = 0.01
-# A wait that has lasted a tenth of the window when it ends is worth a word; shorter ones are in progress everywhere.
-STILL_PART = 0.1
-# Stack classes and accounts that agree less often than this lower every confidence (law 3 of the ledger).
-ENOUGH_AGREEMENT = 0.98
-# What is booked differs from the threads' lives by more than clocks and races explain.
-CLOSED = 0.01
-# One lost record in 200 waits moves a share that warns (1 in 20) by at most a tenth of itself.
-TOLERABLE_LOSS = 0.005
-# Of fewer waits the slowest of a hundred are less than three: no p99 is said of those.
-ENOUGH_FOR_P99 = 300
 
 LONGEST_BRIEF = 40  # characters of a name in a headline of about 75
 
@@ -43,13 +24,20 @@ _STEPS = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 def worth(model: Model, ns: int) -> bool:
     """Return True when `ns` is a share of the target's time that somebody could feel."""
     return (
-        model.busy_ns > 0 and ns / model.busy_ns >= WORTH_SHARE and ns >= WORTH_OF_WINDOW * model.window_ns and ns > 0
+        model.busy_ns > 0
+        and ns / model.busy_ns >= general_policy.worth_share
+        and ns >= general_policy.worth_of_window_share * model.window_ns
+        and ns > 0
     )
 
 
 def fault(model: Model, ns: int) -> Severity:
     """Return WARNING for a fault that takes enough time to be worth waking somebody, else INFO."""
-    felt = model.busy_ns and ns / model.busy_ns >= FAULT_SHARE and ns >= FAULT_OF_WINDOW * model.window_ns
+    felt = (
+        model.busy_ns
+        and ns / model.busy_ns >= general_policy.fault_share
+        and ns >= general_policy.fault_of_window_share * model.window_ns
+    )
     return Severity.WARNING if felt else Severity.INFO
 
 
@@ -63,16 +51,16 @@ def recording_limits(model: Model) -> list[str]:
     coverage = model.coverage
     found = []
     waits = sum(total.count for total in model.accounts.values())
-    if coverage.lost_total > TOLERABLE_LOSS * waits:
+    if coverage.lost_total > general_policy.tolerable_loss_share * waits:
         worst = max(coverage.time_lost, key=lambda name: coverage.time_lost[name])
         found.append(f"{coverage.lost_total:,} records lost of {waits:,} waits (most: {worst})")
     if not coverage.complete:
         found.append("the recording was cut off before its end: losses are unknown")
     if coverage.contradictions:
         found.append(f"the recording contradicts itself: {plain(coverage.contradictions[0])}")
-    if coverage.closed_error > CLOSED:
+    if coverage.closed_error > general_policy.closed_error_share:
         found.append(f"accounted time differs from the threads' time by {percent(coverage.closed_error)}")
-    if coverage.stack_agreement is not None and coverage.stack_agreement < ENOUGH_AGREEMENT:
+    if coverage.stack_agreement is not None and coverage.stack_agreement < general_policy.stack_agreement_share:
         found.append(f"accounts agree with sampled stacks for only {percent(coverage.stack_agreement)} of the time")
     return found
 
@@ -179,7 +167,9 @@ def _open_waits(model: Model) -> dict[tuple[str, str | None], list[Still]]:
     return dict(found)
 
 
-def still_waiting(model: Model, *accounts: str, part: float = STILL_PART, key: str | None = None) -> list[Still]:
+def still_waiting(
+    model: Model, *accounts: str, part: float = general_policy.still_waiting_share, key: str | None = None
+) -> list[Still]:
     """Return the threads that waited in one of `accounts` when the window ended, for at least `part` of it; with what
     for: for the object `key`, or any."""
     end_ns = model.header.start_ns + model.window_ns
@@ -197,7 +187,7 @@ def waits(distribution: Distribution, what: str, probe: str = "ledger") -> Evide
     p50, p99 = distribution.quantile_ns(0.5), distribution.quantile_ns(0.99)
     if p50 is not None and distribution.count > 1:
         parts.append(f"p50 {about_at_most(p50, distribution.max_ns)}")
-    if p99 is not None and distribution.count >= ENOUGH_FOR_P99:
+    if p99 is not None and distribution.count >= general_policy.waits_for_p99:
         parts.append(f"p99 {about_at_most(p99, distribution.max_ns)}")
     parts.append(f"longest {duration(distribution.max_ns or distribution.sum_ns)}")
     return Evidence(", ".join(parts), float(distribution.sum_ns), "ns", probe, kind=EvidenceKind.WAITS)
@@ -228,7 +218,7 @@ def top(accounts: Mapping[str, int], count: int = 3) -> str:
     if not whole:
         return "nothing"
     first, *others = sorted(accounts.items(), key=lambda item: -item[1])[:count]
-    largest = [first, *((name, ns) for name, ns in others if ns >= WORTH_SHARE * whole)]
+    largest = [first, *((name, ns) for name, ns in others if ns >= general_policy.worth_share * whole)]
     return ", ".join(f"{phrase_of(name)} {percent(ns / whole)}" for name, ns in largest)
 
 
@@ -243,11 +233,6 @@ def fix(text: str) -> Remedy:
 
 
 __all__ = [
-    "CLOSED",
-    "ENOUGH_AGREEMENT",
-    "ENOUGH_FOR_P99",
-    "FAULT_SHARE",
-    "TOLERABLE_LOSS",
     "about",
     "attempt",
     "brief",

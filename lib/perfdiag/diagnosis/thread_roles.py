@@ -11,8 +11,8 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Claim, Role, account_of
-from perfdiag.diagnosis.significance import TOLERABLE_LOSS
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger, times_of
 
@@ -22,8 +22,6 @@ SERVING = frozenset({"net.accept", "net.receive", "net.send", "ipc.pipe", "ipc.u
 CLOCK = "wait.timer"
 # Any of these is a sign that something other than a clock starts the thread.
 STARTED_OTHERWISE = SERVING | {"wait.parked", "wait.work", "wait.child", "wait.signal", "net.connect"}
-# Of an account of which all others have less than one part in a hundred they feel nothing.
-FELT = 0.01
 # Of what these lost it is not known who waited for whom.
 WAKERS = ("detail_full", "details", "wakeups_missing")
 
@@ -45,7 +43,7 @@ class Roles:
                 self._spent[account].setdefault(thread.pid, defaultdict(int))[group] += ns
         waits = sum(total.count for total in model.accounts.values())
         unseen = sum(model.coverage.lost.get(name, 0) for name in WAKERS)
-        known = model.coverage.complete and unseen <= TOLERABLE_LOSS * waits
+        known = model.coverage.complete and unseen <= general_policy.tolerable_loss_share * waits
         wakers = {row.waker_tid for row in model.rows if row.waker_tid}
         self._roles = {group: _role(members, wakers if known else None) for group, members in groups.items()}
         if Role.SERVING not in self._roles.values():  # then there is no background either: it is all there is
@@ -63,7 +61,7 @@ class Roles:
             for pid in spent if isinstance(claim, str) else self._pids.get(claim, set()) & spent.keys():
                 for group, ns in spent[pid].items():
                     suffered[group] += ns
-        felt = FELT * sum(suffered.values())
+        felt = general_policy.felt_of_account_share * sum(suffered.values())
         groups = sorted(
             (group for group, ns in suffered.items() if ns > felt), key=lambda each: (-suffered[each], each)
         )

@@ -1,4 +1,4 @@
-"""What `perfdiag explain NAME` says: the documentation of a finding or an account, at 80 columns."""
+"""What `perfdiag explain` says: the documentation of a finding, an account or the thresholds, at 80 columns."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import textwrap
 from perfdiag.common.config import Config
 from perfdiag.common.errors import UsageError
 from perfdiag.common.text import printable
+from perfdiag.diagnosis import policy
+from perfdiag.diagnosis.policy.threshold import Threshold
 from perfdiag.diagnosis.rule import Rule
 from perfdiag.diagnosis.rules import RULES  # importing anything of the package registers all rules
 from perfdiag.documents.families import FAMILIES, family_of
 from perfdiag.documents.manual import CLASSES
 from perfdiag.recording.accounts import ACCOUNTS, BY_NAME, Account, Kind
+from perfdiag.report.thresholds import shown
 
 WIDTH = 79
 _COUNTS = {
@@ -80,6 +83,22 @@ def everything() -> str:
         lines = [f"  {each.name:24}{each.meaning}" for each in ACCOUNTS if each.name.split(".")[0] == name]
         sections += ["\n".join([f"Accounts: {title}", *map(_shortened, lines)])] * bool(lines)
     return "\n\n".join(sections) + "\n"
+
+
+def thresholds() -> str:
+    """Return every threshold by family with its default, the reason for it, and how to set it."""
+    sections = ["Set one in the configuration below [thresholds], as in disk.timeout_ns = 500_000_000."]
+    for family in policy.FAMILIES:
+        lines = [_threshold(family.name, each) for each in family.thresholds()]
+        sections.append("\n".join([f"Thresholds: {family.title}", *lines]))
+    return "\n\n".join(sections) + "\n"
+
+
+def _threshold(family: str, threshold: Threshold[int] | Threshold[float]) -> str:
+    value = shown(threshold.value, threshold.unit)
+    return f"  {family}.{threshold.name}: {value}\n" + textwrap.fill(
+        threshold.reason, WIDTH, initial_indent="      ", subsequent_indent="      ", break_on_hyphens=False
+    )
 
 
 def _account(account: Account) -> str:

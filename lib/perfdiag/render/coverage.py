@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rich.text import Text
 
 from perfdiag.common.units import count, duration, fine_share, plural, size
-from perfdiag.diagnosis.significance import CLOSED, ENOUGH_AGREEMENT, FAULT_SHARE, TOLERABLE_LOSS
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.recording.schema import NO_TIME_LOST
 from perfdiag.render import lost_records
 from perfdiag.render.layout import HEADING, WIDEST, Page, Section, pad
@@ -27,17 +27,17 @@ def doubts(report: Report, page: Page) -> list[str]:
         texts = coverage.contradictions if page.full else coverage.contradictions[:1]
         found.append(f"The recording contradicts itself: {'; '.join(texts)}{rest}")
     off, worst = coverage.closed_error, coverage.worst_thread_error
-    if off > CLOSED:
+    if off > general_policy.closed_error_share:
         found.append(f"{fine_share(off)} of time is counted twice or not at all (worst thread {fine_share(worst)})")
-    elif worst > CLOSED:
+    elif worst > general_policy.closed_error_share:
         found.append(f"For the worst thread, {fine_share(worst)} of time is counted twice or not at all")
-    if coverage.unexplained_share >= FAULT_SHARE:
+    if coverage.unexplained_share >= general_policy.fault_share:
         found.append(f"{fine_share(coverage.unexplained_share)} of time is unexplained")
     if coverage.lost is None:
         found.append("It is unknown how much was lost: the recording has no end")
-    elif _lost(report) > TOLERABLE_LOSS * coverage.records:
+    elif _lost(report) > general_policy.tolerable_loss_share * coverage.records:
         found.append(_losses(report, page))
-    if coverage.stack_agreement is not None and coverage.stack_agreement < ENOUGH_AGREEMENT:
+    if coverage.stack_agreement is not None and coverage.stack_agreement < general_policy.stack_agreement_share:
         found.append(_stacks(report))
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from perfdiag.common.units import about_at_most, count, duration, plural, share
-from perfdiag.diagnosis.evidence.requests.unread_time import HELD_UP_NS
+from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
 from perfdiag.report.contract import Call, Percentiles, Report, Request, Silent, Unread
 
@@ -16,7 +16,7 @@ _MOST = 1000  # names, and peers, of a full page: who wants more wants a table, 
 
 def requests(report: Report, page: Page) -> Section:
     """Return a line for each name with its percentiles, and for each peer that was called."""
-    unread = [each for each in report.unread if each.oldest_ns >= HELD_UP_NS]
+    unread = [each for each in report.unread if each.oldest_ns >= requests_policy.held_up_ns]
     silent = [each for each in report.silent if each.oldest_ns and page.full]
     most = _MOST if page.full else LINES  # those of a page are drawn, not those that it has no room for anyway
     # How fast requests are answered the first line says, and what makes them slow the findings.

@@ -11,7 +11,8 @@ from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.idle.parked_threads import natural_waits
 from perfdiag.diagnosis.evidence.locks.lock_holders import is_outside
 from perfdiag.diagnosis.evidence.target import CPU
-from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, thread_of, together
+from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.significance import thread_of, together
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Model, Row
 from perfdiag.model.share_denominator import counted
@@ -71,7 +72,7 @@ def _entry(
         count=distribution.count,
         share=(ns / model.busy_ns if model.busy_ns else 0.0) if counted(account) else None,
         p50_ns=distribution.quantile_ns(0.5),
-        p99_ns=distribution.quantile_ns(0.99) if distribution.count >= ENOUGH_FOR_P99 else None,
+        p99_ns=distribution.quantile_ns(0.99) if distribution.count >= general_policy.waits_for_p99 else None,
         max_ns=distribution.max_ns,
         phrase=phrase_of(account),
         released_by=releaser,
@@ -207,7 +208,7 @@ def _operation(model: Model, operation: schema.Operation) -> contract.Operation:
         per_second=operation.count * 1e9 / model.window_ns if model.window_ns else 0.0,
         p50_ns=distribution.quantile_ns(0.5),
         p90_ns=distribution.quantile_ns(0.9),
-        p99_ns=distribution.quantile_ns(0.99) if operation.count >= ENOUGH_FOR_P99 else None,
+        p99_ns=distribution.quantile_ns(0.99) if operation.count >= general_policy.waits_for_p99 else None,
         max_ns=operation.max_ns,
         rarity_unseen=min(1.0, 3 / operation.count) if operation.count else None,
         limit_ns=model.limit_ns(operation.name),

@@ -11,11 +11,11 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis import rule as found
 from perfdiag.diagnosis.engine import Diagnosis
-from perfdiag.diagnosis.significance import FAULT_SHARE
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
 from perfdiag.recording import schema
-from perfdiag.report import account_tables, contract, header, relevance, requests, stacks
+from perfdiag.report import account_tables, contract, header, relevance, requests, stacks, thresholds
 from perfdiag.report.contract import Report
 from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
@@ -37,7 +37,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         verdict=with_host_side(with_status(_verdict(model, diagnosis), model, diagnosis), side),
         target=header.target(model),
         window=header.window(model),
-        notes=header.notes(model),
+        notes=[*header.notes(model), *thresholds.notes()],
         wall_ns=model.wall_ns,
         busy_ns=model.busy_ns,
         idle_ns=model.idle_ns,
@@ -54,6 +54,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         everyone=everyone(model),
         host_side=side,
         java_machines=java_machines(model),
+        thresholds=thresholds.changed(),
         threads=account_tables.threads(model),
         stacks=stacks.stacks(model),
         findings=[_finding(finding, config) for finding in diagnosis.findings],
@@ -147,7 +148,7 @@ def _fine(check: found.Check) -> bool:
     """Return whether a check has no large number: a large one may be no fault, but it is not fine."""
     if check.large is not None:
         return not check.large
-    return check.unit != "share" or check.number < FAULT_SHARE
+    return check.unit != "share" or check.number < general_policy.fault_share
 
 
 def _suffered(finding: found.Finding) -> str:

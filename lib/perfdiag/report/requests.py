@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.network.owed_answers import place
 from perfdiag.diagnosis.evidence.network.peers import name_of
-from perfdiag.diagnosis.significance import ENOUGH_FOR_P99
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.recording import schema
@@ -79,7 +79,7 @@ def percentiles(latencies: Latencies) -> contract.Percentiles:
         mean_ns=latencies.sum_ns // latencies.count if latencies.count else None,
         p50_ns=latencies.quantile_ns(0.5),
         p90_ns=latencies.quantile_ns(0.9),
-        p99_ns=latencies.quantile_ns(0.99) if latencies.count >= ENOUGH_FOR_P99 else None,
+        p99_ns=latencies.quantile_ns(0.99) if latencies.count >= general_policy.waits_for_p99 else None,
         max_ns=latencies.max_ns,
     )
 

@@ -11,19 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.significance import by_key, percent, plain, total_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
 PIPE, UNIX = "ipc.pipe", "ipc.unix"
-
-# The stage the others wait for waits for them at most a quarter of its life, half as much as any other, and those a
-# tenth of theirs: else the work is shared, and no one stage is the limit.
-WORKS_WAITING = 0.25
-CLEARLY_LESS = 0.5
-OTHERS_WAIT = 0.1
-# A process stopped for half of the window answers nobody.
-STOPPED_PART = 0.5
 
 
 @dataclass(frozen=True)
@@ -63,8 +56,11 @@ class Pipeline:
         if len(self.stages) < 2:
             return None
         first, second = self.stages[:2]
-        clear = first.waiting <= WORKS_WAITING and second.waiting >= OTHERS_WAIT
-        return first if clear and first.waiting <= CLEARLY_LESS * second.waiting else None
+        clear = (
+            first.waiting <= local_policy.awaited_stage_waits_share
+            and second.waiting >= local_policy.waiting_stages_share
+        )
+        return first if clear and first.waiting <= local_policy.awaited_stage_less_share * second.waiting else None
 
     def waited_for(self, stage: Stage) -> int:
         """Return how long the others waited: all waits but that stage's own."""
@@ -116,7 +112,7 @@ class _Members:
             thread.pid
             for thread in model.threads
             if "wait.stopped" in thread.accounts
-            and thread.accounts["wait.stopped"].ns >= STOPPED_PART * model.window_ns
+            and thread.accounts["wait.stopped"].ns >= local_policy.stopped_peer_share * model.window_ns
         }
 
     def sharing(self, rows: list[Row]) -> set[int] | None:

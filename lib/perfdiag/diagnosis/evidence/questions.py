@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from perfdiag.diagnosis.evidence.system_calls import system_call
+from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.model.model import Model, Row
 from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM
 from perfdiag.recording import schema
 
-# An acknowledgement is no longer than this, with its frame (of AMQP 21 bytes, of MQTT 4); nor are many questions.
-ACKNOWLEDGEMENT_BYTES = 64
 WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile", "vmsplice")
 # They wait for what an empty pipe gets, or for room in a full one.
 BOTH_WAYS = ("splice", "tee")
@@ -29,7 +28,9 @@ def calls_to(model: Model, keys: Collection[str]) -> list[schema.Exchange]:
 def may_acknowledge(model: Model, calls: Sequence[schema.Exchange]) -> bool:
     """Return whether all that was sent is as short as an acknowledgement, and nobody asked the target meanwhile."""
     sent_bytes, count = sum(line.bytes_out for line in calls), sum(line.count for line in calls)
-    return 0 < sent_bytes <= ACKNOWLEDGEMENT_BYTES * count and not any(each.served for each in model.exchanges)
+    return 0 < sent_bytes <= requests_policy.acknowledgement_bytes * count and not any(
+        each.served for each in model.exchanges
+    )
 
 
 def part_that_writes(model: Model, rows: Sequence[Row]) -> tuple[float | None, bool]:

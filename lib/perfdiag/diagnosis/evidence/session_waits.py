@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.debuggers import POSTGRES_PORT, port_option
+from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.significance import still_waiting
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -15,7 +16,6 @@ from perfdiag.recording import schema
 
 LOCK = "lock.database"
 EVENTS = "wait.events"
-DEADLOCK_TIMEOUT_NS = 1_000_000_000  # as the server has it by default
 LOOK_BUCKET = 22  # of waits of 0.54 to 1.07 s
 Pair = tuple[str, str]
 
@@ -70,7 +70,8 @@ def looks_ns(model: Model, keys: Iterable[str]) -> int:
     wanted = frozenset(keys)
     rows = (row for row in model.rows_of(LOCK) if row.key in wanted)
     return sum(
-        min(row.distribution.buckets.get(LOOK_BUCKET, 0) * DEADLOCK_TIMEOUT_NS, row.distribution.sum_ns) for row in rows
+        min(row.distribution.buckets.get(LOOK_BUCKET, 0) * sql_policy.deadlock_timeout_ns, row.distribution.sum_ns)
+        for row in rows
     )
 
 

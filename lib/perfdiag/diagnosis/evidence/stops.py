@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.text import printable
+from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 
 STOPPED = "wait.stopped"
-FELT = 0.1  # of the window: a tracer that attaches stops a process for less than a millisecond
 SHOWN = 3
 
 
@@ -30,7 +30,7 @@ def stops(model: Model) -> list[Stop]:
     """Return the stopped processes, the longest stop first; where some last, only these."""
     processes: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
     for thread in model.threads:
-        if thread.ns(STOPPED) >= max(1, FELT * model.window_ns):
+        if thread.ns(STOPPED) >= max(1, idle_policy.stopped_felt_share * model.window_ns):
             processes[thread.pid].append(thread)
     comms = {target.pid: target.comm for target in model.header.targets}
     found = [
@@ -66,4 +66,4 @@ def who_and_remedy(model: Model, pids: Sequence[int]) -> tuple[str, str]:
     return "a signal, a debugger or a freezer", f"after a signal {cont}; {thaw} where its control group is frozen"
 
 
-__all__ = ["FELT", "STOPPED", "Stop", "stops", "who_and_remedy"]
+__all__ = ["STOPPED", "Stop", "stops", "who_and_remedy"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from perfdiag.report.contract.accounts import Account, Operation, Releaser, Stack, Thread, Waiting, Work
 from perfdiag.report.contract.base import Part, Untrusted
-from perfdiag.report.contract.coverage import Cost, Coverage, Program
+from perfdiag.report.contract.coverage import Cost, Coverage, Program, Threshold
 from perfdiag.report.contract.findings import Checked, Evidence, Finding, NotMeasured, Other, Remedy, Verdict
 from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, HostTime
 from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
@@ -47,6 +47,7 @@ class Report(Part, frozen=True, kw_only=True):
     cost: Cost | None
     host: Host
     versions: dict[str, str]
+    thresholds: list[Threshold] = []  # that the configuration sets
     stacks: list[Stack] = []  # the heaviest of each account
     everyone: Everyone | None = None  # of a recording of the whole host
     host_side: HostSide | None = None  # of a guest whose host was recorded too
@@ -95,6 +96,7 @@ __all__ = [
     "Stack",
     "Target",
     "Thread",
+    "Threshold",
     "Unread",
     "Verdict",
     "Waiting",

@@ -23,6 +23,15 @@ class Coverage(Part, frozen=True, kw_only=True):
     contradictions: list[str] = []  # what the recording says twice, and not the same
 
 
+class Threshold(Part, frozen=True, kw_only=True):
+    """A threshold that the configuration sets to something else than its default."""
+
+    name: str  # "disk.timeout_ns"
+    value: float
+    default: float
+    unit: str  # ns, s, bytes, share, times, count or "per second"
+
+
 class Program(Part, frozen=True, kw_only=True):
     """Calibrated cost of one BPF program."""
 
@@ -39,4 +48,4 @@ class Cost(Part, frozen=True, kw_only=True):
     probes: list[Program]
 
 
-__all__ = ["Cost", "Coverage", "Program"]
+__all__ = ["Cost", "Coverage", "Program", "Threshold"]

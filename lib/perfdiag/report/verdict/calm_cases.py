@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfdiag.common.units import duration
-from perfdiag.diagnosis.evidence.idle import sleeps, work
+from perfdiag.diagnosis.evidence.idle import work
 from perfdiag.diagnosis.evidence.idle.work import is_idle
+from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, is_objective
 from perfdiag.report.to_tell import to_tell
 from perfdiag.report.verdict import clear_of_fault, unclaimed_time
@@ -31,7 +32,7 @@ SLEEPS, IDLE, BLOCKED = "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE"
 
 
 def _is_unknown(it: Situation) -> bool:
-    more = uncertain_ns(it.model) > max(it.model.busy_ns, work.IDLE * it.model.window_ns)
+    more = uncertain_ns(it.model) > max(it.model.busy_ns, idle_policy.idle_target_share * it.model.window_ns)
     return more or it.model.coverage.unexplained_share > MOST
 
 
@@ -47,7 +48,11 @@ def _full_thread(it: Situation) -> list[str]:
 
 def _unknown(it: Situation) -> list[str]:
     cannot = f"Cannot tell: {reasons(it.model)}, more than all explained time."
-    known = largest_found(it.largest) if it.model.busy_ns >= sleeps.FELT * uncertain_ns(it.model) else ""
+    known = (
+        largest_found(it.largest)
+        if it.model.busy_ns >= idle_policy.sleep_beside_faults_share * uncertain_ns(it.model)
+        else ""
+    )
     return [cannot, known, clear_of_fault.asked(it.model), *next_step(it.model), *it.slept]
 
 
@@ -59,7 +64,7 @@ def _asleep(it: Situation) -> list[str]:
     others_ns = it.work_ns + it.model.ns("wait.child")
     others = (
         f"Apart from that sleep it waited {it.waits}, which is idle time, too."
-        if others_ns >= sleeps.FELT * sleep_ns
+        if others_ns >= idle_policy.sleep_beside_faults_share * sleep_ns
         else ""
     )
     if others_ns > 2 * sleep_ns:  # who looks after things, beside those who have none to do, needs no advice
@@ -252,7 +257,9 @@ _BUSY = (
     ),
     Case[Situation](
         "it is hardly busy",
-        lambda it: it.waits and not it.sleep and it.model.busy_ns < sleeps.FELT * it.model.window_ns,
+        lambda it: (
+            it.waits and not it.sleep and it.model.busy_ns < idle_policy.sleep_beside_faults_share * it.model.window_ns
+        ),
         Kind.PROFILE,
         _hardly_busy,
         _largest,

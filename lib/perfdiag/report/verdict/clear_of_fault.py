@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from perfdiag.common.units import about_at_most, duration, first_of, plural
 from perfdiag.diagnosis.evidence.network.owed_answers import came_by_datagram
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
-from perfdiag.diagnosis.significance import ENOUGH_FOR_P99
+from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.facts.host_facts import Listener
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Latencies, together
@@ -26,7 +25,7 @@ def answered(model: Model) -> str:
     if not whole.count:
         return ""
     p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
-    many = whole.count >= ENOUGH_FOR_P99
+    many = whole.count >= general_policy.waits_for_p99
     slowest = (
         f"p99 {about_at_most(p99, whole.max_ns)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
     )
@@ -66,7 +65,7 @@ def unproven(model: Model) -> str:
 
 def is_slow(model: Model) -> bool:
     """Return whether most of the requests' time is in long ones, so that its cause is unknown."""
-    return _whole(model).typical_ns() >= SLOW_ANSWER_NS
+    return _whole(model).typical_ns() >= network_policy.slow_answer_ns
 
 
 def unseen(model: Model) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from perfdiag.common.units import share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples, called_by
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, called_by
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Finding
 from perfdiag.model.model import Model
 
@@ -34,7 +35,7 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
 
 def _where(samples: CpuSamples, *, kernel: bool) -> str:
     """Return the functions with most samples: " (in inflate (zlib) called by load (app))"."""
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         return ""
     hot = [name for name, part in samples.hottest(SHOWN, kernel=kernel) if part.share > max(part.error, WORTH_NAMING)]
     called = called_by(samples) if len(hot) == 1 and not kernel else ""

@@ -6,7 +6,8 @@ If one cause is most of the known time and lasts as long as anybody waited, unkn
 from __future__ import annotations
 
 from perfdiag.common.units import duration, share
-from perfdiag.diagnosis.evidence.idle import sleeps, work
+from perfdiag.diagnosis.evidence.idle import work
+from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Role, Severity, is_elsewhere
 from perfdiag.diagnosis.significance import lowered
 from perfdiag.report.verdict import clear_of_fault, unclaimed_time
@@ -135,7 +136,7 @@ def _sleep_is_what_is_felt(it: Situation) -> bool:
     if it.sleep is None or not it.slept_beside([it.cause]) or it.sleep.felt_ns < it.model.window_ns / 2:
         return False
     theirs = 2 * it.sleep.busy_ns >= it.model.busy_ns and it.sleep.ns >= 2 * it.cause.taken_ns
-    return theirs or it.cause.taken_ns < sleeps.FELT * it.model.window_ns
+    return theirs or it.cause.taken_ns < idle_policy.sleep_beside_faults_share * it.model.window_ns
 
 
 def _sleep(it: Situation) -> list[str]:
@@ -170,8 +171,10 @@ def _most_time(it: Situation) -> str:
 def _hardly_busy(it: Situation) -> str:
     """Return that the first cause is part of a time that hardly matters, or of threads that hardly work."""
     model, waits = it.model, work.waits(it.model, 1)
-    enough_ns = min(sleeps.FELT * model.window_ns, sleeps.NOTICED * model.wall_ns)
-    felt = it.cause.taken_ns >= sleeps.NOTICED * model.window_ns and model.busy_ns >= enough_ns
+    enough_ns = min(
+        idle_policy.sleep_beside_faults_share * model.window_ns, idle_policy.sleep_alone_share * model.wall_ns
+    )
+    felt = it.cause.taken_ns >= idle_policy.sleep_alone_share * model.window_ns and model.busy_ns >= enough_ns
     if felt or not waits or it.cause.idle_ns or it.broke:
         return ""
     return f"Hardly busy: {duration(model.busy_ns)} in {duration(model.window_ns)}; otherwise it waited {waits}."

@@ -13,8 +13,8 @@ from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.idle import parked_threads
 from perfdiag.diagnosis.evidence.network.owed_answers import place
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import CPU
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, SERVES
@@ -98,14 +98,14 @@ def requests_not_followed(model: Model, found_ns: int) -> str:
     count, ns = sum(line.count for line in served), sum(line.sum_ns for line in served)
     if model.request_time or count < ENOUGH_REQUESTS or ns < SERVES * model.window_ns or ns < 2 * found_ns:
         return ""
-    if not found_ns and ns < SLOW_ANSWER_NS * count:
+    if not found_ns and ns < network_policy.slow_answer_ns * count:
         return ""  # on average no slow answers: nobody waits for them
     return f"{CANNOT_TELL}where its {plural(count, 'request')} spent {duration(ns)} could not be followed."
 
 
 def left_unread(model: Model) -> str:
     """Return that requests have waited for long and are not read, and where; else ""."""
-    lines = [line for line in model.requests_awaited if line.oldest_ns >= SLOW_ANSWER_NS]
+    lines = [line for line in model.requests_awaited if line.oldest_ns >= network_policy.slow_answer_ns]
     if not lines:
         return ""
     oldest_ns = max(line.oldest_ns for line in lines)

@@ -9,6 +9,7 @@ from functools import cached_property
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.idle import sleeps, work
+from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
@@ -122,7 +123,7 @@ class Situation:
     def slept_beside(self, named: Sequence[Finding]) -> list[str]:
         """The sentence on a sleep, unless it hardly matters or a named cause says it."""
         asleep = any(each.mechanism is Mechanism.SLEEP for each in named)
-        felt = self.sleep and self.sleep.felt_ns >= sleeps.FELT * self.model.window_ns
+        felt = self.sleep and self.sleep.felt_ns >= idle_policy.sleep_beside_faults_share * self.model.window_ns
         return self.slept if felt and not asleep else []
 
     @property

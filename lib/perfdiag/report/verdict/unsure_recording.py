@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from perfdiag.common.units import duration, plural, share
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Severity
-from perfdiag.diagnosis.significance import CLOSED, fault
+from perfdiag.diagnosis.significance import fault
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ns_of
 from perfdiag.report import contract
@@ -47,7 +48,7 @@ def _doubts(kind: Kind, model: Model, unasked: Mapping[str, str]) -> Iterator[tu
     coverage = model.coverage
     if coverage.contradictions:
         yield "the recording contradicts itself", coverage.contradictions[0], AGAIN
-    if coverage.closed_error > CLOSED:
+    if coverage.closed_error > general_policy.closed_error_share:
         yield (
             "the recording does not add up",
             f"accounted time differs from the threads' time by {share(coverage.closed_error)}",

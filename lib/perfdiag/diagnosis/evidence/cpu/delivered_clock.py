@@ -7,20 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.facts.host_facts import DeliveredClock, FrequencyPolicy
 from perfdiag.facts.texts import words_of
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
-# The clock must be known for this part of the target's CPU time.
-ENOUGH_TIME = 0.9
-# Fewer ticks (a fifth of a second of running) say little.
-ENOUGH_TICKS = 50
 # Processors in software, or possibly: a calibrated loop means nothing there.
 EMULATED = frozenset({"none", "qemu", "unknown"})
-# With fewer tries even the shortest may have been disturbed.
-ENOUGH_TRIES = 20
-CLOCK_READ_NS = 100
 # Drivers whose highest clock is the rated one (acpi-cpufreq shows turbo as 1 MHz more).  Those of intel_pstate,
 # amd-pstate and cppc_cpufreq count turbo in, and what a policy was asked for says little there.
 RATED_BY_TABLE = frozenset({"acpi-cpufreq", "powernow-k8", "pcc-cpufreq", "cpufreq-dt", "p4-clockmod", "speedstep"})
@@ -55,7 +49,7 @@ def _by_ticks(model: Model) -> Clock | None:
     """Return the clock from cycles counted in the target's own time."""
     counted = [cpu for cpu in model.cpus if cpu.rated_cycles and cpu.clock_ticks]
     ticks, rated = sum(cpu.clock_ticks for cpu in counted), sum(cpu.rated_cycles for cpu in counted)
-    if ticks < ENOUGH_TICKS:
+    if ticks < cpu_policy.clock_ticks:
         return None
     processor = model.facts.processor
     rated_hz = processor.rated_hz if processor else None
@@ -81,12 +75,12 @@ def read_loop(model: Model) -> Clock | None:
     """
     machine, processor = model.facts.hypervisor, model.facts.processor
     rated_hz = processor.rated_hz if processor else None
-    loops = [loop for loop in model.calibrations if loop.shortest_ns and loop.tries >= ENOUGH_TRIES]
+    loops = [loop for loop in model.calibrations if loop.shortest_ns and loop.tries >= cpu_policy.clock_tries]
     if not loops or not rated_hz or machine is None or machine.name in EMULATED:
         return None
     best = min(loops, key=lambda loop: loop.shortest_ns / loop.cycles)
     hz = best.cycles * 1e9 / best.shortest_ns
-    error = max(best.median_ns / best.shortest_ns - 1, CLOCK_READ_NS / best.shortest_ns)
+    error = max(best.median_ns / best.shortest_ns - 1, cpu_policy.clock_read_ns / best.shortest_ns)
     return Clock(
         ratio=hz / rated_hz,
         error=error * hz / rated_hz,
@@ -104,7 +98,7 @@ def _delivered(model: Model, clock: DeliveredClock, ratio: float) -> Clock:
     error, weighted, cpus = clock.error_ratio or 0.0, False, clock.cpus
     known = [(cpu.ran_ns, clock.cpu_ratios[cpu.cpu]) for cpu in model.cpus if cpu.cpu in clock.cpu_ratios]
     ran_ns = sum(ns for ns, _ in known)
-    if ran_ns and ran_ns >= ENOUGH_TIME * sum(cpu.ran_ns for cpu in model.cpus):
+    if ran_ns and ran_ns >= cpu_policy.clock_known_share * sum(cpu.ran_ns for cpu in model.cpus):
         ratio = sum(ns * part for ns, part in known) / ran_ns
         spread = math.sqrt(sum(ns * (part - ratio) ** 2 for ns, part in known) / ran_ns)
         # Samples keep the error of their number.
@@ -141,7 +135,7 @@ def _asked_for(model: Model) -> Clock | None:
         rated += ns * reference_hz // 1_000_000_000
         highest = max(highest, reference_hz)
         known += bool(ns)
-    if not rated or known_ns < ENOUGH_TIME * ran_ns:
+    if not rated or known_ns < cpu_policy.clock_known_share * ran_ns:
         return None
     changes = sum(cpu.clock_changes for cpu in model.cpus)
     return Clock(

@@ -7,17 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, PURPOSES, CpuSamples, Part
+from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Part
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix
 from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.recording import schema
-
-# The lower end of its share must reach this to be reported.
-WORTH_NAMING = 0.1
-# A thread with so many of its samples in the collector is one of its helpers: all it waits for is for the collector.
-HARDLY_ELSE = 0.9
 
 
 @dataclass(frozen=True)
@@ -92,11 +88,11 @@ class Collection:
 
 def collection(model: Model, samples: CpuSamples) -> Collection | None:
     """Return the garbage collector with the most CPU samples, if it is worth reporting."""
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         return None
     comms = {thread.tid: thread.comm for thread in model.threads if thread.tid}
     most = max((_by(each, samples, comms) for each in _COLLECTORS), key=lambda each: each.part.share)
-    return most if most.part.share - most.part.error >= WORTH_NAMING else None
+    return most if most.part.share - most.part.error >= cpu_policy.collector_share else None
 
 
 def _by(collector: Collector, samples: CpuSamples, comms: Mapping[int, str]) -> Collection:
@@ -109,7 +105,7 @@ def _by(collector: Collector, samples: CpuSamples, comms: Mapping[int, str]) -> 
     pids = {stack.pid for stack in stacks}
     advice = collector.advice.replace("PID", str(*pids)) if len(pids) == 1 else collector.advice
     whole, inside = _by_thread(samples.stacks), _by_thread(stacks)
-    helpers = {tid for tid, count in inside.items() if count >= HARDLY_ELSE * whole[tid]}
+    helpers = {tid for tid, count in inside.items() if count >= cpu_policy.collector_thread_share * whole[tid]}
     named = len({stack.tid for stack in stacks} & own)
     return Collection(collector, samples.part(collects), frozenset(helpers | own), named, fix(advice))
 

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import about, attempt, duration, fix, percent, plain, together, waits
 from perfdiag.facts.host_facts import IdleState
 from perfdiag.model.model import Model, Row
 from perfdiag.recording.distribution import Distribution
-
-# Shallow states cost 1 to 10 us per wake-up and are no fault; deep states declare 50 us or more (Intel C6: 85 to 190).
-DEEP_NS = 50_000
-# With half of the wake-ups below a quarter of the declared latency, the table does not match this CPU.
-FAR_BELOW = 4
-# The median of fewer wake-ups says little.
-ENOUGH_WAKE_UPS = 30
 
 
 def shallow_p50_ns(groups: Mapping[str, list[Row]], states: Mapping[int, IdleState]) -> int | None:
@@ -26,11 +20,13 @@ def shallow_p50_ns(groups: Mapping[str, list[Row]], states: Mapping[int, IdleSta
     rows = [
         row
         for key, group in groups.items()
-        if asleep(key) and (state := states.get(index_of(key))) and 0 < (state.exit_latency_ns or 0) < DEEP_NS
+        if asleep(key)
+        and (state := states.get(index_of(key)))
+        and 0 < (state.exit_latency_ns or 0) < cpu_policy.deep_idle_state_ns
         for row in group
     ]
     found = together(rows)
-    return found.quantile_ns(0.5) if found.count >= ENOUGH_WAKE_UPS else None
+    return found.quantile_ns(0.5) if found.count >= cpu_policy.idle_wake_ups else None
 
 
 def asleep(key: str) -> bool:
@@ -60,7 +56,12 @@ def measured(state: IdleState | None, key: str, rows: list[Row]) -> Evidence:
 def not_as_declared(state: IdleState | None, found: Distribution) -> str:
     """Return a limit if half of the wake-ups were much faster than the state declares, else ""."""
     p50 = found.quantile_ns(0.5)
-    if state is None or not state.exit_latency_ns or p50 is None or FAR_BELOW * p50 >= state.exit_latency_ns:
+    if (
+        state is None
+        or not state.exit_latency_ns
+        or p50 is None
+        or cpu_policy.idle_latency_mismatch_factor * p50 >= state.exit_latency_ns
+    ):
         return ""
     return (
         f"p50 {about(p50)} is far below the declared {duration(state.exit_latency_ns)} of {plain(state.name)}; the"
@@ -99,7 +100,7 @@ def trials(states: list[IdleState], deep: list[int], guest: bool) -> list[Remedy
     if states and all(state.disabled_cpus == 0 and state.exit_latency_ns is not None for state in states):
         present = ", ".join(f"{plain(state.name)} {(state.exit_latency_ns or 0) // 1000}" for state in states)
         trial = attempt(
-            f"cpupower idle-set -D {DEEP_NS // 1000}",
+            f"cpupower idle-set -D {cpu_policy.deep_idle_state_ns // 1000}",
             "cpupower idle-set -E",
             f"all states enabled on {states[0].cpus} CPUs (us to leave: {present}); {costs}",
         )
@@ -119,7 +120,6 @@ def trials(states: list[IdleState], deep: list[int], guest: bool) -> list[Remedy
 
 
 __all__ = [
-    "DEEP_NS",
     "asleep",
     "index_of",
     "measured",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples, Part, part_of
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain, size
 from perfdiag.model.model import Model
@@ -21,12 +22,6 @@ LOCK_SPINS = (
     "mutex_spin_on_owner",
     "rwsem_optimistic_spin",
 )
-# The lower end of a kind's share of kernel samples must reach this to get its own remedy.
-PROVEN = 1 / 3
-# Below this size a call costs more than copying its data.
-SMALL_CALL_BYTES = 1024
-# Fewer calls a second cannot take a CPU's time worth naming, at under 10 us each.
-MANY_CALLS = 10_000
 GENERAL = "make fewer, larger system calls, and reuse memory (see the functions above)"
 
 
@@ -143,7 +138,7 @@ class Work:
 
 def work(samples: CpuSamples) -> list[Work]:
     """Return the purposes of kernel time, the largest first; none from too few samples."""
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         return []
     counts: dict[str, int] = {}
     for stack in samples.stacks:
@@ -158,7 +153,12 @@ def work(samples: CpuSamples) -> list[Work]:
 
 def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:
     """Return the remedies for proven kinds of work."""
-    proven = [each for each in found if each.part.count >= ENOUGH and each.part.share - each.part.error >= PROVEN]
+    proven = [
+        each
+        for each in found
+        if each.part.count >= cpu_policy.samples_for_function
+        and each.part.share - each.part.error >= cpu_policy.kernel_work_share
+    ]
     small = _small_calls(model) if any(each.name in ("files", "pipes and local sockets") for each in proven) else ""
     texts = ([small] if small else []) + [each.remedy for each in proven if each.remedy]
     return [fix(text) for text in texts]
@@ -169,7 +169,7 @@ def _small_calls(model: Model) -> str:
     facts = model.facts.processes.values()
     calls = sum((process.read_calls or 0) + (process.write_calls or 0) for process in facts)
     moved = sum((process.read_characters or 0) + (process.written_characters or 0) for process in facts)
-    if calls * 1e9 < MANY_CALLS * model.window_ns or moved >= SMALL_CALL_BYTES * calls:
+    if calls * 1e9 < cpu_policy.calls_per_second * model.window_ns or moved >= cpu_policy.small_call_bytes * calls:
         return ""
     return (
         f"use larger buffers (setvbuf, BufferedWriter, bufio): {calls:,} reads and writes moved {size(moved / calls)}"

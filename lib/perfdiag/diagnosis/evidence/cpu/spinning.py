@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples, Part, part_of
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
 from perfdiag.diagnosis.evidence.target import cpu_ns
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.significance import worth
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import ENOUGH_KNOWN, ENOUGH_REQUESTS
@@ -16,13 +17,9 @@ from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
 
-# A thread spins if polling takes two fifths of its samples; a busy event loop spends a tenth in epoll_wait.
-SPINNING_SHARE = 0.4
 # An interpreter runs longer between two polls than in them: 15 % in polls and under 10 % in requests is a spinning
 # server.
 AROUND_SHARE, SERVING_PART = 0.15, 0.1
-# A thread that sleeps at least every 10 ms of CPU time does not spin; event loops sleep after microseconds.
-SLEEPLESS_NS = 10_000_000
 # Calls that return at once, by kernel function anywhere on the stack and by the wrapper in the C library.
 ASKING = (
     "__x64_sys_sched_yield",
@@ -49,7 +46,6 @@ RECEIVERS = re.compile(r"(?:__(?:libc_)?)?recv(?:from|msg|mmsg)?")
 SLEEPING = ("schedule_timeout", "schedule_hrtimeout")
 # A receive with data copies it; no copy in 50 samples leaves at most 6 % for it.
 COPYING = ("_copy_to_iter", "simple_copy_to_iter", "copy_page_to_iter", "skb_copy_datagram", "__skb_datagram_iter")
-NOTHING_COPIED = 0.06
 # Names of spin waits: only the name tells a spinning loop in user space from a working one.
 NAMED = re.compile(
     r"spin_?(?:lock|wait|loop|pause|until)|(?:wait|lock|work)_?spin|busy_?(?:wait|poll|loop|spin)|cpu_relax|mm_pause"
@@ -85,8 +81,12 @@ def spinning(model: Model) -> Sequence[Loop]:
 
 
 def sleepless(model: Model) -> list[ThreadLedger]:
-    """Return busy threads that on average run for SLEEPLESS_NS or more before they sleep."""
-    return [t for t in model.threads if worth(model, cpu_ns(t)) and cpu_ns(t) >= SLEEPLESS_NS * max(1, sleeps(t))]
+    """Return busy threads that on average run for cpu_policy.spinning_sleepless_ns or more before they sleep."""
+    return [
+        t
+        for t in model.threads
+        if worth(model, cpu_ns(t)) and cpu_ns(t) >= cpu_policy.spinning_sleepless_ns * max(1, sleeps(t))
+    ]
 
 
 def sleeps(thread: ThreadLedger) -> int:
@@ -97,7 +97,7 @@ def sleeps(thread: ThreadLedger) -> int:
 
 def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | None:
     samples = CpuSamples(model, pid)
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         return None
     received = _found_nothing(samples)
     calls: Counter[str] = Counter()
@@ -111,7 +111,7 @@ def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | Non
     process_ns = sum(cpu_ns(thread) for thread in model.threads if thread.pid == pid)
     awake_ns = sum(map(cpu_ns, threads))
     sure_ns, served_ns = (asking.share - asking.error) * process_ns, _served_ns(model)
-    around = sure_ns < SPINNING_SHARE * awake_ns
+    around = sure_ns < cpu_policy.spinning_share * awake_ns
     idles = served_ns is not None and served_ns <= SERVING_PART * awake_ns
     if around and not (idles and sure_ns >= AROUND_SHARE * awake_ns):
         return None
@@ -172,7 +172,7 @@ def _found_nothing(samples: CpuSamples) -> bool:
     count = sum(stack.count for stack in receiving)
     copying = sum(s.count for s in receiving if any(function.startswith(COPYING) for function in s.kernel))
     part = part_of(copying, count)
-    return count >= ENOUGH and part.share + part.error <= NOTHING_COPIED
+    return count >= cpu_policy.samples_for_function and part.share + part.error <= cpu_policy.spinning_copied_share
 
 
 __all__ = ["Loop", "asking_call", "sleepless", "sleeps", "spinning"]

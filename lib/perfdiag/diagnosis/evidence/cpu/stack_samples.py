@@ -15,8 +15,6 @@ from perfdiag.recording import schema
 
 # 95 % of all samples fall within so many standard errors of the truth.
 STANDARD_ERRORS = 1.96
-# With fewer samples the half width of a share exceeds 14 points: too wide to name a function.
-ENOUGH = 50
 # The probes of evidence from samples: functions they stand in, and what for.
 FUNCTIONS, PURPOSES = "stack samples", "stack samples, by purpose"
 
@@ -168,7 +166,6 @@ def _interrupted(stack: schema.Stack) -> bool:
 
 
 __all__ = [
-    "ENOUGH",
     "FUNCTIONS",
     "PURPOSES",
     "SAMPLED",

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.target import cpu_ns
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.significance import percent
 from perfdiag.model.model import Model
-
-# Half width of the user/kernel split beyond which "mostly kernel" cannot be told from "mostly user".
-SPLIT_ERROR = 0.1
-# Beyond this one the two are not told apart at all: there is CPU time, and no more to say.
-NO_SPLIT = 0.5
 
 
 def split_error(model: Model) -> float:
@@ -27,14 +23,14 @@ def split_error(model: Model) -> float:
 
 def split_limit(error: float) -> str:
     """Return the limit of a coarse split, "" of a good one."""
-    return f"the user/kernel split has an error of +-{percent(error)}" if error > SPLIT_ERROR else ""
+    return f"the user/kernel split has an error of +-{percent(error)}" if error > cpu_policy.split_error_share else ""
 
 
 def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) -> list[str]:
     """Return why the samples cannot name functions of user space or of the kernel."""
     if not model.measured("stacks"):
         return ["no CPU stacks were sampled to name functions"]
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         return [f"only {samples.count} CPU samples, too few to name functions"]
     nameless = 1 - samples.named()
     return (
@@ -46,9 +42,9 @@ def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) ->
 
 def cheaper(samples: CpuSamples) -> str:
     """Return the remedy for hot functions, or how to find them."""
-    if samples.count >= ENOUGH:
+    if samples.count >= cpu_policy.samples_for_function:
         return "make the named functions cheaper or call them less"
     return "find the hot functions: perf top -p PID, or record longer (--duration 60)"
 
 
-__all__ = ["NO_SPLIT", "SPLIT_ERROR", "cheaper", "sample_limits", "split_error", "split_limit"]
+__all__ = ["cheaper", "sample_limits", "split_error", "split_limit"]

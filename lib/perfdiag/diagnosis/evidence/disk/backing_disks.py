@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.significance import plain, typical_ns
 from perfdiag.facts.host_facts import Disk
 from perfdiag.model.model import Model, Row
@@ -14,10 +15,6 @@ from perfdiag.recording.distribution import Distribution
 DISK = ("disk.read", "disk.write", "disk.flush")
 # Members of members (LVM on crypt on RAID on partitions); damaged facts may hold circles.
 DEEPEST = 8
-# From 256 KiB per request on, bytes per second limit a stream, not the time of one request.
-STREAM_BYTES = 262_144
-# Any disk moves this much; a request may take as long as its bytes need at this rate.
-SLOWEST_BYTES_PER_SECOND = 100_000_000
 
 # How long one request may take: a rotating disk needs a seek and half a turn (4 to 15 ms); flash answers reads and
 # cached
@@ -55,7 +52,7 @@ class Requests:
     @property
     def streams(self) -> bool:
         """Whether the requests are so large that bytes per second limit them."""
-        return self.count > 0 and self.bytes / self.count >= STREAM_BYTES
+        return self.count > 0 and self.bytes / self.count >= disk_policy.stream_request_bytes
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,9 @@ class Backing:
         """Return how long a request of this mean size may take; on an unknown device, on the slowest kind."""
         norms = FLUSH_NORM_NS if flush else NORM_NS
         base = norms[self.medium] if self.device else max(norms.values())
-        return base + (requests.bytes / requests.count * 1e9 / SLOWEST_BYTES_PER_SECOND if requests.count else 0)
+        return base + (
+            requests.bytes / requests.count * 1e9 / disk_policy.slowest_bytes_per_second if requests.count else 0
+        )
 
 
 def requests_of(lines: Iterable[schema.Device]) -> Requests:
@@ -166,4 +165,4 @@ def _medium(disks: Sequence[Disk]) -> str:
     return media.pop() if len(media) == 1 else "unknown"
 
 
-__all__ = ["DISK", "STREAM_BYTES", "Backing", "Requests", "backing", "device_of", "requests_of"]
+__all__ = ["DISK", "Backing", "Requests", "backing", "device_of", "requests_of"]

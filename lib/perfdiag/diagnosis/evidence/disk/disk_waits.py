@@ -6,17 +6,12 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, Requests, backing, device_of
 from perfdiag.diagnosis.evidence.target import idle_share, subject
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.diagnosis.significance import duration, fault, percent, together, typical_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.recording.distribution import Distribution
 
-# File system and scheduler take up to a millisecond of any wait.
-ABOVE_DEVICE_NS = 1_000_000
-# A read needs at most its mapping block and then its data; a write the same.
-CHAIN = 2
-# Below this idle share there is more work than CPUs, and kernel threads wait for CPUs, too.
-NEVER_IDLE = 0.05
 # A flush may need two journal commits, each of at most three dependent writes (data, journal blocks, commit record) and
 # two cache flushes.
 COMMITS, COMMIT_WRITES, COMMIT_FLUSHES = 2, 3, 2
@@ -85,9 +80,9 @@ class Case:
     @property
     def above(self) -> bool:
         """Whether the waits are longer than the device's requests explain."""
-        if not self.chain.count or self.wait_ns < ABOVE_DEVICE_NS:
+        if not self.chain.count or self.wait_ns < disk_policy.above_device_ns:
             return False
-        mostly = self.lost_ns >= self.wait.sum_ns / 2 and self.lost_ns >= ABOVE_DEVICE_NS * self.wait.count
+        mostly = self.lost_ns >= self.wait.sum_ns / 2 and self.lost_ns >= disk_policy.above_device_ns * self.wait.count
         return self.wait_ns > self.explained_ns or mostly
 
 
@@ -96,7 +91,7 @@ def case_of(model: Model, kind: Kind, rows: list[Row]) -> Case:
     where = backing(model, device_of(rows[0]))
     wait = together(rows)
     chain = where.requests(model, *kind.operations)
-    explained = CHAIN * chain.typical_ns
+    explained = disk_policy.requests_per_wait * chain.typical_ns
     if kind is FLUSH:
         writes, flushes = where.requests(model, "write"), where.requests(model, "flush")
         explained = COMMITS * (COMMIT_WRITES * writes.typical_ns + COMMIT_FLUSHES * flushes.typical_ns)
@@ -109,10 +104,10 @@ def case_of(model: Model, kind: Kind, rows: list[Row]) -> Case:
 def without_cpus(model: Model) -> str:
     """Return the sign of kernel threads waiting for CPUs (they handle waits above a device), "" if there is none."""
     idle, queued_ns = idle_share(model), model.ns("runq.busy")
-    if idle is None or idle > NEVER_IDLE or fault(model, queued_ns) is Severity.INFO:
+    if idle is None or idle > disk_policy.no_idle_cpu_share or fault(model, queued_ns) is Severity.INFO:
         return ""
     waited = f"{subject(model)} waited {duration(queued_ns)} for one"
     return f"CPUs were idle {percent(idle)} of the time, and {waited}"
 
 
-__all__ = ["CHAIN", "FLUSH", "KINDS", "READ", "WRITE", "Case", "Kind", "case_of", "without_cpus"]
+__all__ = ["FLUSH", "KINDS", "READ", "WRITE", "Case", "Kind", "case_of", "without_cpus"]

@@ -6,17 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, backing
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix, percent, size, together
 from perfdiag.facts.texts import table
 from perfdiag.model.model import Model, Row
 
-# Other processes must have most of the bytes and most of the requests.
-MOSTLY = 0.5
-# A file system writes metadata twice (journal), and data, too, if configured.
-WRITTEN_TWICE = 2
-# A flush is one journal commit; most take less than 16 blocks of 4 KiB.
-COMMIT_BYTES = 65_536
 # Arrays without copies or parity; all others move more than requested.
 UNMULTIPLIED = ("raid0", "linear")
 
@@ -66,9 +61,13 @@ def neighbours(model: Model, where: Backing, rows: Sequence[Row]) -> Neighbours 
     waits = together(rows).count
     whole = sum(each.read_bytes + each.written_bytes for each in counters)
     requests = sum(each.reads + each.writes + (each.flushes or 0) for each in counters)
-    own_bytes += dirty_bytes + waits * COMMIT_BYTES + pages * model.page_bytes
+    own_bytes += dirty_bytes + waits * disk_policy.commit_bytes + pages * model.page_bytes
     part = 1 - own_bytes / whole if whole else 0.0
-    return Neighbours(part, whole) if part >= MOSTLY and waits + pages < (1 - MOSTLY) * requests else None
+    return (
+        Neighbours(part, whole)
+        if part >= disk_policy.other_users_share and waits + pages < (1 - disk_policy.other_users_share) * requests
+        else None
+    )
 
 
 def _multiplied(model: Model, where: Backing) -> bool:
@@ -94,7 +93,7 @@ def _own_bytes(model: Model) -> int | None:
     for process in known.values():
         if process.read_bytes is None or process.written_bytes is None:
             return None
-        whole += process.read_bytes + WRITTEN_TWICE * process.written_bytes
+        whole += process.read_bytes + disk_policy.written_twice_factor * process.written_bytes
     return whole
 
 

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, Requests, requests_of
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.model.model import Model
 
-# Disks of one kind and age differ by some percent; twice as slow is not chance.
-SLOWER = 2.0
-# Differences under a millisecond per request do not make an array slow.
-SLOWER_NS = 1_000_000
-# With fewer requests one outlier sets the mean.
-ENOUGH_REQUESTS = 30
 OPERATIONS = ("read", "write", "flush")
 
 
@@ -36,7 +31,10 @@ class Comparison:
     @property
     def apart(self) -> bool:
         """Whether the difference is no chance."""
-        return self.slow_ns >= SLOWER * self.peer_ns and self.slow_ns - self.peer_ns >= SLOWER_NS
+        return (
+            self.slow_ns >= disk_policy.slow_member_factor * self.peer_ns
+            and self.slow_ns - self.peer_ns >= disk_policy.slow_member_ns
+        )
 
 
 def slow_member(model: Model, where: Backing, operation: str) -> str:
@@ -55,7 +53,7 @@ def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
         members = {
             disk: requests
             for disk, of_disk in lines.items()
-            if (requests := requests_of(of_disk)).count >= ENOUGH_REQUESTS
+            if (requests := requests_of(of_disk)).count >= disk_policy.slow_member_requests
         }
         kinds = {known.rotational for disk in members if (known := model.facts.disks.get(disk))}
         if len(members) < 2 or len(kinds) > 1:

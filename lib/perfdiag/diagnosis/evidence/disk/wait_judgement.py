@@ -12,6 +12,7 @@ from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
 from perfdiag.diagnosis.evidence.locks.wait_paths import behind_ns
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -40,10 +41,6 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.model.model import Model
 
-# Waits as short as the device allows are a profile, from a tenth of the busy time on.
-PROFILE_SHARE = 0.1
-# Without the device's own times only waits of twice the usual time are surely too long.
-SURELY = 2
 STARVED = "the waits of kernel threads for CPUs were not measured"
 WHO_HAS_CPUS = fix("find the processes on the CPUs (perfdiag host), and measure again when CPUs are free")
 MEASURED = (
@@ -142,7 +139,8 @@ def _judgement(
     if slow:
         claim = f"{slow} on {name}; {kind.nouns} take {mean} on average."
         return fault(model, felt_ns), ns, claim, Mechanism.SLOW, f"The disk under {brief(name)} is slow at {kind.nouns}"
-    if not case.chain.count and case.wait_ns >= SURELY * case.where.norm_ns(case.chain, kind is FLUSH):
+    surely_ns = disk_policy.surely_slow_factor * case.where.norm_ns(case.chain, kind is FLUSH)
+    if not case.chain.count and case.wait_ns >= surely_ns:
         return (
             fault(model, felt_ns),
             ns,
@@ -150,7 +148,7 @@ def _judgement(
             Mechanism.SLOW,
             f"{kind.nouns.capitalize()} on {brief(name)} take longer than usual for any such device",
         )
-    if felt_ns < PROFILE_SHARE * model.busy_ns:
+    if felt_ns < disk_policy.profile_share * model.busy_ns:
         return None
     claim = f"{case.wait.count:,} {kind.nouns} on {name} {half}."
     if not case.where.device:

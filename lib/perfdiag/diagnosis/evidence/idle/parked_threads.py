@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
+from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import busy_ns_of
@@ -20,7 +21,6 @@ from perfdiag.model.waits.receiving_calls import CALL
 from perfdiag.recording import schema
 
 PARKED = "wait.parked"
-WHOLE = 0.99  # of a thread's life
 SHOWN = 3
 # Java code that waits, and threads that wait for an operation of the virtual machine.
 _OF_JAVA = re.compile(r"ObjectMonitor|Parker|Unsafe_Park|JVM_|VMThread\d*execute|Safepoint|sleep")
@@ -32,9 +32,12 @@ def asleep_all_along(model: Model) -> list[ThreadLedger]:
 
     A thread that was woken and parked again got something, work or a lock.
     """
-    parked = [t for t in model.threads if t.wall_ns and t.ns(PARKED) >= WHOLE * t.wall_ns]
+    parked = [t for t in model.threads if t.wall_ns and t.ns(PARKED) >= idle_policy.parked_whole_life_share * t.wall_ns]
     return [
-        t for t in parked if t.accounts[PARKED].count <= t.threads or t.accounts[PARKED].max_ns >= WHOLE * t.wall_ns
+        t
+        for t in parked
+        if t.accounts[PARKED].count <= t.threads
+        or t.accounts[PARKED].max_ns >= idle_policy.parked_whole_life_share * t.wall_ns
     ]
 
 

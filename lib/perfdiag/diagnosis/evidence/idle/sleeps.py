@@ -11,6 +11,7 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
 from perfdiag.diagnosis.evidence.locks.database_locks import waits_for_lock
+from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import busy_ns_of
@@ -20,9 +21,6 @@ from perfdiag.model.thread_accounts import ThreadLedger
 TIMER, CHILD = "wait.timer", "wait.child"
 _TALKS = ("net.receive", "net.send", "net.accept", "ipc.pipe", "ipc.unix", "wait.events")
 
-# A sleep of so much of the window is told beside faults; without any, less is enough.
-FELT = 0.1
-NOTICED = 0.02
 
 # The C library's and the runtimes' own ways to sleep: whoever called them decided to.
 _PRIMITIVE = re.compile(
@@ -76,10 +74,10 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
     if talking and any(t.ns(*_TALKS) for t in model.threads):
         sleepers = [t for t in sleepers if t.ns(*_TALKS)]
     ns = sum(t.ns(TIMER) for t in sleepers)
-    if not ns or (ns < NOTICED * model.window_ns and ns <= model.busy_ns):
+    if not ns or (ns < idle_policy.sleep_alone_share * model.window_ns and ns <= model.busy_ns):
         return None
     # Those that hardly sleep would only blur how much of their time the others do.
-    sleepers = [t for t in sleepers if t.ns(TIMER) >= FELT * sleepers[0].ns(TIMER)]
+    sleepers = [t for t in sleepers if t.ns(TIMER) >= idle_policy.sleep_beside_faults_share * sleepers[0].ns(TIMER)]
     first, number = sleepers[0], sum(t.threads for t in sleepers)
     felt_ns, parent = _waited_for(model, sleepers)
     function = _function(model, {t.pid for t in sleepers})
@@ -151,4 +149,4 @@ def _of(names: set[str]) -> str:
     return f" ({printable(next(iter(names)))})" if len(names) == 1 and UNLISTED not in names else ""
 
 
-__all__ = ["FELT", "NOTICED", "TIMER", "Sleep", "sleep"]
+__all__ = ["TIMER", "Sleep", "sleep"]

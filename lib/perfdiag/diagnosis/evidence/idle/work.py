@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfdiag.common.units import duration
+from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.model import Model
 from perfdiag.model.waits.idle_runtime_threads import WORK, IdleThreads, scheduler_of
 
@@ -15,12 +16,11 @@ _OTHERS = {EVENTS: f"for events ({EVENTS})", "wait.signal": "for a signal", CHIL
 
 ENDED_BY_OTHERS = (*FOR_WORK, WORK, "wait.signal")
 FOR_CLIENTS = ("net.accept", "net.request")
-IDLE = 0.02  # of the window and of all thread time: a target busy for less, without any fault, waits for work
 
 
 def is_idle(model: Model) -> bool:
     """Return whether a target was hardly busy."""
-    return model.busy_ns <= IDLE * min(model.window_ns, model.wall_ns)
+    return model.busy_ns <= idle_policy.idle_target_share * min(model.window_ns, model.wall_ns)
 
 
 def scheduler(model: Model) -> IdleThreads | None:
@@ -83,7 +83,6 @@ __all__ = [
     "ENDED_BY_OTHERS",
     "EVENTS",
     "FOR_WORK",
-    "IDLE",
     "got_work",
     "is_idle",
     "scheduler",

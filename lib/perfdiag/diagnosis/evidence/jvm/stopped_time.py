@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Claim, Evidence
 from perfdiag.diagnosis.significance import duration, percent, plain, size, total_ns, waits, worth
 from perfdiag.model.java_machines import JavaMachine, Pool, java_machines, machine_of
@@ -13,8 +14,6 @@ from perfdiag.model.waits.stopped_threads import ACCOUNT
 from perfdiag.recording.distribution import merged
 
 COUNTERS = "PerfMemory"
-# G1 aims at 8 % of the time for collections (GCTimeRatio=12), Parallel at 1 %: below this none of them tries harder.
-NORM_OF_WINDOW = 0.05
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,11 @@ def collecting_is_fault(model: Model, each: Stopped) -> bool:
     """Return whether collections take so much of the window, or of requests, that they are a fault."""
     part, time = each.collecting_of_window, model.request_time
     of_requests = time.accounts.get(ACCOUNT, 0) / time.ns if time and time.ns else 0.0
-    return part is None or part >= NORM_OF_WINDOW or of_requests >= NORM_OF_WINDOW
+    return (
+        part is None
+        or part >= jvm_policy.collections_of_window_share
+        or of_requests >= jvm_policy.collections_of_window_share
+    )
 
 
 def has_pressure(model: Model) -> bool:

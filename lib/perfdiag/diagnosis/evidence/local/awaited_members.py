@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, Pipeline, Stage
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.stops import STOPPED, who_and_remedy
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import local_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Relation, Remedy, Severity
 from perfdiag.diagnosis.significance import (
     by_key,
@@ -29,7 +29,6 @@ from perfdiag.model.model import Model, Row
 from perfdiag.recording.accounts import Kind, kind_of
 
 ASLEEP = "wait.timer"
-MAJORITY = 0.5
 
 
 def inside(model: Model, pipeline: Pipeline) -> Finding:
@@ -107,7 +106,7 @@ def _of_a_sleeper(
     shows = with_stacks(model, "shows where it sleeps")
     shorten = fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}")
     if asked_ns:
-        slow = typical_ns(together(pipeline.rows)) >= SLOW_ANSWER_NS
+        slow = typical_ns(together(pipeline.rows)) >= network_policy.slow_answer_ns
         claim = f"{waited} for {who}, which sleeps on a timer ({ASLEEP})."
         severity = fault(model, asked_ns) if slow else Severity.INFO
         return severity, claim, shorten, Mechanism.SLEEP, f"{awaited}, which sleeps"
@@ -139,7 +138,7 @@ def _have_asked(model: Model, rows: Sequence[Row]) -> bool:
     """Return whether waits at one pipe or socket are for an answer to a call, or for room to write."""
     writing, _ = part_that_writes(model, rows)
     calls = calls_to(model, {row.key for row in rows})
-    return (writing or 0) >= MAJORITY or (bool(calls) and not may_acknowledge(model, calls))
+    return (writing or 0) >= local_policy.awaited_member_share or (bool(calls) and not may_acknowledge(model, calls))
 
 
 def _others(pipeline: Pipeline) -> list[Other]:

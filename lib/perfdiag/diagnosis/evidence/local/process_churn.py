@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, PURPOSES, CpuSamples, Part
+from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns
+from perfdiag.diagnosis.policy import cpu_policy, local_policy
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.diagnosis.significance import duration, percent, plain, worth
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
 
-# Under twenty a second, at 1 to 5 ms each, starting processes takes less than a tenth of one CPU.
-PER_SECOND = 20.0
 # Fewer, or in less time, are how a command begins, and no rate.
 ENOUGH_STARTS, ENOUGH_NS = 20, 100_000_000
-# What lives longer than this on average does work of its own: starting it (1 to 5 ms) is not what takes its time.
-SHORT_NS = 50_000_000
-# Fork, exec, loading libraries and exit take 0.5 to 1 ms of CPU time: who takes no more than that does nothing else.
-START_NS = 1_000_000
 # Kernel functions that start or end a process, whoever runs them.
 STARTING = (
     "kernel_clone",
@@ -58,7 +53,7 @@ class Churn:
     @property
     def nothing_else(self) -> bool:
         """Whether the processes use so little CPU time that starting and ending them is all they do."""
-        return self.cpu_ns <= START_NS
+        return self.cpu_ns <= local_policy.start_cpu_ns
 
     @property
     def rate(self) -> str:
@@ -78,7 +73,7 @@ class Churn:
             )
         ]
         # Of lives that are nothing else all time is counted: the samples that show it are less than that.
-        if self.samples >= ENOUGH and not self.nothing_else:
+        if self.samples >= cpu_policy.samples_for_function and not self.nothing_else:
             found.append(
                 Evidence(
                     f"{self.cost.count:,} of {self.samples:,} CPU samples start or end a process (fork, exec, loader,"
@@ -94,23 +89,23 @@ class Churn:
 
 def churn(model: Model) -> Churn | None:
     """Return the short-lived processes of the window if they are many and take enough time."""
-    short = [t for t in model.threads if t.exited and t.wall_ns < SHORT_NS * max(t.processes, 1)]
+    short = [t for t in model.threads if t.exited and t.wall_ns < local_policy.short_life_ns * max(t.processes, 1)]
     processes = sum(thread.processes for thread in short)
     seconds = model.window_ns / 1e9
     few = processes < ENOUGH_STARTS or model.window_ns < ENOUGH_NS
-    if few or processes < PER_SECOND * seconds or not worth(model, sum(map(cpu_ns, short))):
+    if few or processes < local_policy.starts_per_second * seconds or not worth(model, sum(map(cpu_ns, short))):
         return None
     samples = CpuSamples(model)
     ended = set(map(id, short))  # by identity: comparing threads field by field takes seconds for thousands
     lasting = {thread.pid for thread in model.threads if id(thread) not in ended}
     stacks = [stack for stack in samples.stacks if _starts(stack, lasting)]
     cost = samples.part(lambda stack: _starts(stack, lasting))
-    enough = samples.count >= ENOUGH
+    enough = samples.count >= cpu_policy.samples_for_function
     kernel = sum(stack.count for stack in stacks if stack.kernel) / samples.count if enough else 0.0
     ran_ns, each_ns = model.ns(*CPU), sum(map(cpu_ns, short)) / processes
     user_ns = min(round((cost.share - kernel) * ran_ns), model.ns("cpu.user")) if enough else 0
     kernel_ns = min(round(kernel * ran_ns), model.ns("cpu.kernel"))
-    if each_ns <= START_NS:
+    if each_ns <= local_policy.start_cpu_ns:
         user_ns, kernel_ns = (sum(t.ns(name) for t in short) for name in CPU)
     return Churn(
         processes=processes,

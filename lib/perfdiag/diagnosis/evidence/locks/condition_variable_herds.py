@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
@@ -13,7 +14,6 @@ from perfdiag.model.stacks.symbols import symbol_of
 # The C library takes the mutex of a condition again in a function of its own, which not every library has a name for.
 _WAKES = re.compile(r"_*pthread_mutex_cond_lock(_full)?|_*pthread_cond_\w*wait\w*|cnd_(timed)?wait")
 _ASKS = re.compile(r"_*pthread_mutex_(lock|timedlock|clocklock)(_full)?|mtx_(timed)?lock|_*pthread_rwlock_\w+")
-_MOST = 0.5  # of the sampled waits
 
 
 def woken_ns(model: Model, key: str) -> int:
@@ -22,7 +22,7 @@ def woken_ns(model: Model, key: str) -> int:
     for stack in model.wait_stacks("lock.futex", key=key):
         whole_ns += stack.weight_ns
         herd_ns += stack.weight_ns if _woken(stack.user) or _woken(stack.scan) else 0
-    return herd_ns if herd_ns > _MOST * whole_ns else 0
+    return herd_ns if herd_ns > locks_policy.herd_samples_share * whole_ns else 0
 
 
 def _woken(names: Iterable[str]) -> bool:

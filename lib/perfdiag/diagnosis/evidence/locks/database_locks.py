@@ -11,15 +11,14 @@ from perfdiag.diagnosis.evidence.debuggers import POSTGRES_PORT, port_option
 from perfdiag.diagnosis.evidence.session_waits import telling
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, locks_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import FAULT_OF_WINDOW, FAULT_SHARE, duration, fix, plain
+from perfdiag.diagnosis.significance import duration, fix, plain
 from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import is_named
 from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS, POSTGRES, HiddenLock
 from perfdiag.recording.schema import Stack
 
-OF_LONGEST = 0.1  # processes that wait for less of what the longest does waited for a moment only
-OF_IDLE = 0.1  # of the window or of the busy time: less of what looks idle is not worth a word
 _POSTGRES = frozenset({"postgres", "postmaster"})
 
 
@@ -51,7 +50,7 @@ def proven(model: Model, kind: HiddenLock, among: Set[int] | None = None) -> Pro
     idle = idle_ns(model, kind.account)
     waits = {pid: round(idle[pid] * locked[pid] / sampled[pid]) if pid in idle else locked[pid] for pid in locked}
     most = max(waits.values(), default=0)
-    pids = [pid for pid, ns in waits.items() if ns >= OF_LONGEST * most]
+    pids = [pid for pid, ns in waits.items() if ns >= locks_policy.database_wait_of_longest_share * most]
     function = max(functions, key=lambda name: (is_named(name), functions[name], name), default="")
     return Proven(sum(waits[pid] for pid in pids), pids, function if is_named(function) else "")
 
@@ -89,7 +88,11 @@ def database_locks(model: Model) -> Iterable[Finding]:
     """Return that requests, or where these are not followed all sessions, wait for such locks for a good part of their
     time; or that nothing tells whether they do: part of LOCK-CONTENTION."""
     time, found = model.request_time, False
-    least_ns = max(FAULT_SHARE * time.ns, FAULT_OF_WINDOW * model.window_ns) if time else OF_IDLE * _longer(model)
+    least_ns = (
+        max(general_policy.fault_share * time.ns, general_policy.fault_of_window_share * model.window_ns)
+        if time
+        else locks_policy.database_wait_of_idle_share * _longer(model)
+    )
     for kind, waits in of_serving(model) if time else [(kind, proven(model, kind)) for kind in HIDDEN_LOCKS]:
         inside_ns = time.accounts.get(kind.account, 0) if time else model.ns(kind.account)
         ns = min(inside_ns, waits.ns)  # sessions without a request wait for no lock
@@ -155,7 +158,11 @@ def _is_untold(model: Model) -> bool:
     if telling(model):
         return False  # sessions say so themselves
     time = model.request_time
-    part_ns = time.accounts.get(POSTGRES.account, 0) - FAULT_SHARE * time.ns if time else model.ns(POSTGRES.account)
+    part_ns = (
+        time.accounts.get(POSTGRES.account, 0) - general_policy.fault_share * time.ns
+        if time
+        else model.ns(POSTGRES.account)
+    )
     servers = {thread.pid for thread in model.threads if thread.comm in _POSTGRES}
     waiting = servers & idle_ns(model, POSTGRES.account).keys()
     stacks = [stack for stack in model.wait_stacks(POSTGRES.account) if stack.pid in waiting]

@@ -10,18 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import worth
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.share_denominator import counted
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.wait_chains import Chain
 
-# Of the waits for a lock fewer than this were followed: its holder is mostly not seen.
-SEEN = 0.5
-# Running threads explain less than this of the time that the lock is held.
-RUNNING = 0.5
-# So much of what its takers wait for has one cause.
-SAME = 0.9
 _LOCKS = ("lock.", "cpu.", "runq.")
 
 
@@ -77,7 +72,7 @@ def _ways(model: Model) -> dict[int, list[Chain]]:
 def _behind(model: Model, row: Row, waited_ns: int, seen_ns: int) -> Chain | None:
     unseen_ns = waited_ns - seen_ns
     takers = _takers(model).get((row.pid, row.account), [])
-    if len(takers) < 2 or unseen_ns <= SEEN * waited_ns:
+    if len(takers) < 2 or unseen_ns <= locks_policy.holder_seen_share * waited_ns:
         return None
     # At least: somebody holds it while one and the same thread waits.
     others_ns = model.ns(row.account) - waited_ns
@@ -86,7 +81,7 @@ def _behind(model: Model, row: Row, waited_ns: int, seen_ns: int) -> Chain | Non
     cause = _cause(model, row, takers)
     if (
         cause is None
-        or running_ns >= RUNNING * held_ns
+        or running_ns >= locks_policy.holder_running_share * held_ns
         or cause.ns + running_ns < held_ns
         or cause.ns > model.window_ns
     ):
@@ -129,7 +124,7 @@ def _cause(model: Model, row: Row, takers: list[ThreadLedger]) -> _Cause | None:
         for account, total in thread.accounts.items()
         if counted(account) and not account.startswith(_LOCKS)
     )
-    if not counted(most[0]) or sums[most] < SAME * (sum(sums.values()) + direct_ns):
+    if not counted(most[0]) or sums[most] < locks_policy.takers_same_cause_share * (sum(sums.values()) + direct_ns):
         return None
     return _Cause(max((c for c in chains if (c.root, c.root_key) == most), key=lambda each: each.ns), sums[most])
 

@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.locks.wait_paths import roots_of, way_to
 from perfdiag.diagnosis.evidence.runqueue.competition import competition, long_ns, surely_neighbours
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came
 from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import plain, thread_of, total_ns
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.stacks.symbols import caller
@@ -18,15 +19,6 @@ from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, summed
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of, phrase_of
 
-# Half of the wake-ups known to come from one thread make it the holder; below, holders take turns.
-MAJORITY = 0.5
-# An account is the root of a lock when it is most of what the holder did besides waiting for locks itself, and as much
-# of what it can have done with the lock.
-ROOT_PART = 0.5
-# Of the time that somebody waits for a lock, this much at least it is held; the rest it is handed over.
-HELD_PART = 0.8
-# A thread that does so much of what its process does in an account is whom stacks of that show.
-OWN_PART = 0.5
 # Idle accounts in which somebody may still hold a lock; waiting for work is done without one.
 WAITS_OF_HOLDERS = ("wait.timer", "wait.child", "wait.stopped", "wait.io_uring")
 # Threads that take turns queue behind each other as they wake: that need not be while one of them holds the lock.
@@ -155,17 +147,17 @@ def is_outside(model: Model, rows: Sequence[Row]) -> bool:
     if rows[0].account != "lock.file":
         return False
     known_ns = sum(roots_of(model, rows[0].account, rows[0].key).values())
-    return known_ns < MAJORITY * total_ns(rows)
+    return known_ns < locks_policy.holder_share * total_ns(rows)
 
 
 def _with_root(model: Model, rows: list[Row], holder: Holder) -> Holder:
     """Return the holder with what it did while others waited, if most of that time is known."""
     waited_ns = total_ns(rows)
     roots = roots_of(model, rows[0].account, rows[0].key)
-    if not waited_ns or sum(roots.values()) < HELD_PART * waited_ns:
+    if not waited_ns or sum(roots.values()) < locks_policy.held_share * waited_ns:
         return holder
     (root, name), ns = next(iter(roots.items()))
-    if ns < ROOT_PART * waited_ns:
+    if ns < locks_policy.holder_root_share * waited_ns:
         return replace(holder, root="", root_part=0.0, another="")
     if _lock(root):
         return replace(holder, root="", root_part=0.0, another=name)
@@ -186,13 +178,13 @@ def _guessed(model: Model, rows: list[Row]) -> Holder | None:
     thread = thread_of(model, tid)
     waiters = _waiters(model, rows)
     waited_ns = total_ns(rows) // max(1, waiters.threads)
-    if tid and waited and ended[tid] >= MAJORITY * waited:
+    if tid and waited and ended[tid] >= locks_policy.holder_share * waited:
         if thread is None:
             comm = next((plain(row.waker_comm) for row in rows if row.waker_tid == tid and row.waker_comm), "")
             name = f"{comm} ({tid})" if comm else f"thread {tid}"
             return Holder(f"{name} outside {subject(model)}", True, "", 0.0)
         root, part = _root(summed([thread]), waited_ns, model.window_ns, {})
-        least_ns = max(ROOT_PART * waited_ns, thread.accounts[root].ns if root else 0)
+        least_ns = max(locks_policy.holder_root_share * waited_ns, thread.accounts[root].ns if root else 0)
         another = _another(model, thread, rows[0].key, least_ns)
         return Holder(f"{plain(thread.comm)} ({tid})", True, "" if another else root, part, another, tid=tid)
     if nothing_came(model, rows):
@@ -213,7 +205,10 @@ def code_of(model: Model, holder: Holder) -> str:
     if thread is None or holder.root not in thread.accounts:
         return ""
     like = [each for each in model.threads if each.pid == thread.pid and holder.root in each.accounts]
-    if sum(each.accounts[holder.root].ns for each in like) * OWN_PART > thread.accounts[holder.root].ns:
+    if (
+        sum(each.accounts[holder.root].ns for each in like) * locks_policy.holder_stacks_share
+        > thread.accounts[holder.root].ns
+    ):
         return ""
     weights: dict[str, int] = {}
     for stack in model.stacks:
@@ -230,7 +225,9 @@ def under(model: Model, rows: list[Row], account: str) -> Holder | None:
     ns = waiters.accounts[account].ns if account in waiters.accounts else 0
     part = ns * number / max(1, total_ns(rows))
     return (
-        Holder(f"{number} threads in turn", False, account, min(1.0, part), known=True) if part >= ROOT_PART else None
+        Holder(f"{number} threads in turn", False, account, min(1.0, part), known=True)
+        if part >= locks_policy.holder_root_share
+        else None
     )
 
 
@@ -300,19 +297,22 @@ def _root(
         for account, total in everything.items()
         if account in WAITS_OF_HOLDERS or (_busy(account) and not _lock(account))
     }
-    enough = sum(sums.values()) >= HELD_PART * waited_ns
+    enough = sum(sums.values()) >= locks_policy.held_share * waited_ns
     sums = {name: round(parts.get(name, 1.0) * ns) for name, ns in sums.items()}
     busy = {name: ns for name, ns in sums.items() if _busy(name)}
     # A holder that is nearly always asleep shows nothing but that; one that works shows what its work waits for.
-    fills = sum(busy.values()) >= HELD_PART * waited_ns and sum(busy.values()) * 5 >= sum(sums.values())
+    fills = sum(busy.values()) >= locks_policy.held_share * waited_ns and sum(busy.values()) * 5 >= sum(sums.values())
     judged_on = busy if fills else sums
     whole = sum(judged_on.values())
     account = max(judged_on, key=lambda name: judged_on[name], default="")
     ns = judged_on.get(account, 0)
     part = ns / whole if whole else 0.0
     without_ns = max(0, whole - held_ns)
-    surely = ns >= ROOT_PART * waited_ns and ns - without_ns >= ROOT_PART * min(whole, held_ns)
-    sleeps_without = account in WAITS_OF_HOLDERS and HELD_PART * ns > held_ns
+    surely = (
+        ns >= locks_policy.holder_root_share * waited_ns
+        and ns - without_ns >= locks_policy.holder_root_share * min(whole, held_ns)
+    )
+    sleeps_without = account in WAITS_OF_HOLDERS and locks_policy.held_share * ns > held_ns
     return account if enough and surely and whole and not sleeps_without else "", part
 
 

@@ -7,6 +7,7 @@ from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.evidence.locks.lock_remedies import lock_of_key
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import (
     by_key,
@@ -23,10 +24,6 @@ from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.runtime_locks import Words
 
 FUTEX = "lock.futex"
-ALL_ALONG = 0.99  # of the time that a thread was observed ...
-OBSERVED = 0.9  # ... for so much of the window: who began to wait in it may only be in a long queue
-# Whoever gets a lock does something with it: threads that do less than this of the window together never got it.
-NOTHING = 0.01
 SHOWN = 3
 # Who stays in one of these for the whole window waits for work, and may do so with a lock in hand: the others of a pool
 # queue behind it.
@@ -41,7 +38,7 @@ def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
     """
     waiting: dict[tuple[int, str], list[ThreadLedger]] = {}
     for thread, wait in still_waiting(model, FUTEX, part=0.0):
-        if _waited_ns(thread) >= ALL_ALONG * _observed_ns(model, [thread]):
+        if _waited_ns(thread) >= locks_policy.never_released_wait_share * _observed_ns(model, [thread]):
             waiting.setdefault((thread.pid, wait.object), []).append(thread)
     rows: list[Row] = []
     threads: list[ThreadLedger] = []
@@ -56,7 +53,7 @@ def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
         if (
             (runtime is None or runtime.words is not Words.ONE_LOCK)
             and sum(_threads_of(row, _observed_ns(model, stay)) for row in never) == len(stay)
-            and released_ns + besides_ns <= NOTHING * model.window_ns
+            and released_ns + besides_ns <= locks_policy.never_released_work_share * model.window_ns
             and (ended <= 0 or ended > model.coverage.lost.get("wakeups_missing", 0))  # each may have been a release
         ):
             rows += never
@@ -71,13 +68,13 @@ def _waited_ns(thread: ThreadLedger) -> int:
 def _observed_ns(model: Model, threads: list[ThreadLedger]) -> int:
     """Return how long threads were observed at most: on a busy host their records begin a little after the window."""
     longest_ns = max(thread.wall_ns for thread in threads)
-    return longest_ns if longest_ns >= OBSERVED * model.window_ns else model.window_ns
+    return longest_ns if longest_ns >= locks_policy.never_released_observed_share * model.window_ns else model.window_ns
 
 
 def _threads_of(row: Row, observed_ns: int) -> int:
     """Return how many threads waited for this lock all along, 0 if a thread ended waits or waited for less."""
     number = round(row.distribution.sum_ns / max(1, observed_ns)) if not row.waker_tid else 0
-    return number if row.distribution.sum_ns >= ALL_ALONG * number * observed_ns else 0
+    return number if row.distribution.sum_ns >= locks_policy.never_released_wait_share * number * observed_ns else 0
 
 
 def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: dict[str, str]) -> Finding | None:
@@ -127,7 +124,7 @@ def _may_hold(model: Model, threads: list[ThreadLedger]) -> list[str]:
         f"{plain(thread.comm)} ({thread.tid}), which waits for work all along ({account})"
         for thread in idle
         for account in FOR_WORK
-        if thread.ns(account) >= ALL_ALONG * _observed_ns(model, [thread])
+        if thread.ns(account) >= locks_policy.never_released_wait_share * _observed_ns(model, [thread])
     ]
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from perfdiag.diagnosis.evidence.locks.database_locks import of_serving
 from perfdiag.diagnosis.evidence.locks.held_through import held_through
 from perfdiag.diagnosis.evidence.locks.held_while_waiting import with_held_locks
+from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity
 from perfdiag.diagnosis.significance import duration, lowered, worth
 from perfdiag.model.model import Model, once
@@ -23,10 +24,6 @@ from perfdiag.model.waits.wait_chains import Chain, own_account
 
 Pair = tuple[str, str]
 PARKED, CHILD = "wait.parked", "wait.child"
-# Who waits in a line is woken by the one before, of whom it was seen what it was in since it had waited itself: for
-# each moment that is known of one of them.  If it was nearly always the same, that is what the whole line waits for.
-SAME = 0.9
-OF_LINE = 0.1
 NOT_SEEN = "who holds the lock was not seen: all who take it hardly ran, and waited for the same"
 OF_LINE_ONLY = "only the first threads of a queue were followed: the others are taken to wait for the same"
 
@@ -108,12 +105,16 @@ def _lines(model: Model) -> frozenset[Pair]:
         return frozenset()
     inside = [each for each in model.chains if each.inside and each.account == PARKED and each.ns]
     serving = {(c.account, c.key) for c in inside if (c.root_tid or c.some_tid) in time.parked_tids}
-    pairs = {pair for pair in serving if _inside_ns(model)[pair] >= OF_LINE * time.parked_ns.get(pair, 0)}
+    pairs = {
+        pair
+        for pair in serving
+        if _inside_ns(model)[pair] >= locks_policy.queue_part_share * time.parked_ns.get(pair, 0)
+    }
     roots: dict[Pair, int] = {}
     for each in inside:
         if (each.account, each.key) in pairs:
             roots[each.root, each.root_key] = roots.get((each.root, each.root_key), 0) + each.ns
-    same = max(roots.values(), default=0) >= SAME * sum(roots.values())
+    same = max(roots.values(), default=0) >= locks_policy.queue_same_cause_share * sum(roots.values())
     return frozenset(pairs) if same else frozenset()
 
 

@@ -19,15 +19,12 @@ from perfdiag.diagnosis.evidence.memory.oom_causes import (
 )
 from perfdiag.diagnosis.evidence.memory.oom_remedies import remedies_for, verify_for
 from perfdiag.diagnosis.evidence.memory.oom_victims import Why, choice_of, growth_of, largest
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Remedy
 from perfdiag.diagnosis.significance import duration, percent, plain, size
 from perfdiag.facts.oom.oom_report import HostMemory, Report, Victim
 
 PROBE = "kernel log"
-# A part of memory worth mentioning beside the largest.
-MENTIONED = 0.1
-# Swap with less free is full.
-SWAP_LEFT = 0.02
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,11 @@ def _because(report: Report, cause: Cause, held: Sequence[Holding]) -> str:
         what = f"{worst.holder.value} used {size(worst.bytes)}" if worst else "nothing could be freed"
         of = f" of {size(whole)}" if whole and worst else ""
         cache = sum(each.bytes for each in held if each.holder in CACHE)
-        more = f", and {size(cache)} of cache could not be freed" if whole and cache >= MENTIONED * whole else ""
+        more = (
+            f", and {size(cache)} of cache could not be freed"
+            if whole and cache >= memory_policy.oom_part_share * whole
+            else ""
+        )
         return f"Cause: host memory. {what[0].upper()}{what[1:]}{of}{more}{_swap(report.host)}."
     if cause is Cause.BY_HAND:
         return "Somebody started it by hand (sysrq f)."
@@ -154,7 +155,10 @@ def _swap(host: HostMemory | None) -> str:
         return ""
     if not host.swap_total_bytes:
         return "; there is no swap"
-    if host.swap_free_bytes is not None and host.swap_free_bytes <= SWAP_LEFT * host.swap_total_bytes:
+    if (
+        host.swap_free_bytes is not None
+        and host.swap_free_bytes <= memory_policy.swap_left_share * host.swap_total_bytes
+    ):
         return f"; all {size(host.swap_total_bytes)} of swap were in use"
     return ""
 
@@ -288,7 +292,7 @@ def _ruled_out(report: Report, cause: Cause, held: Sequence[Holding]) -> list[st
         found.append("a shortage of the host: the kernel names the group's limit")
     if cause is Cause.HOST and report.host and report.host.usable_bytes:
         cache = sum(each.bytes for each in held if each.holder in CACHE)
-        if cache < MENTIONED * report.host.usable_bytes:
+        if cache < memory_policy.oom_part_share * report.host.usable_bytes:
             found.append(f"cache that cannot be freed: only {size(cache)}")
     return found
 
@@ -312,7 +316,7 @@ def _of_cache(held: Sequence[Holding]) -> list[str]:
     of = {each.holder: each.bytes for each in held}
     unwritten, whole = of.get(Holder.DIRTY, 0), sum(of.get(holder, 0) for holder in CACHE)
     slow = "writeback to a slow disk"
-    return [slow] if unwritten and unwritten >= MENTIONED * whole else []
+    return [slow] if unwritten and unwritten >= memory_policy.oom_part_share * whole else []
 
 
 __all__ = ["PROBE", "Explained", "explain", "named"]

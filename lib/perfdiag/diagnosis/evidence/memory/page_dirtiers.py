@@ -6,15 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from perfdiag.common.text import NO_NAME
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.diagnosis.significance import duration, percent, plain, size
 from perfdiag.model.model import Model
-
-# In shorter spans the pages not yet in the device's counter (per CPU) would matter.
-RATE_SPAN_NS = 500_000_000
-# Twice as many may be chance: the maxima are of different moments.  (tests/incidents/dirty-nfs: a burst to the victim's
-# own disk reached a quarter of the slow mount's maximum.)
-ELSEWHERE_FACTOR = 2.5
 
 
 @dataclass(frozen=True)
@@ -120,7 +115,7 @@ def most_elsewhere(model: Model, device: str) -> Elsewhere | None:
     if own is None or not sums:
         return None
     other = max(sums, key=lambda each: (sums[each], each))
-    if sums[other] <= ELSEWHERE_FACTOR * own:
+    if sums[other] <= memory_policy.dirty_elsewhere_factor * own:
         return None
     mount = model.facts.nfs_mount_of(other)  # any other device has a name of its own
     name = f"{mount.source} at {mount.mountpoint}" if mount else model.facts.disk_name(other)
@@ -131,7 +126,9 @@ def most_elsewhere(model: Model, device: str) -> Elsewhere | None:
 
 def rate_evidence(model: Model, device: str, name: str) -> list[Evidence]:
     """Return the writeback rate of a device while its writers were paused."""
-    lines = [line for line in model.writebacks if line.device == device and line.span_ns >= RATE_SPAN_NS]
+    lines = [
+        line for line in model.writebacks if line.device == device and line.span_ns >= memory_policy.dirty_rate_span_ns
+    ]
     if not lines:
         return []
     written, span_ns = sum(line.written_bytes for line in lines), max(line.span_ns for line in lines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.host_facts import MemoryGroup
 from perfdiag.model.model import Model
@@ -20,8 +21,6 @@ ACTIVATED = "workingset_activate_file"
 RECLAIMED = ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged")
 # The same in /proc/vmstat, with what cgroups reclaim at their limits, which the ones above leave out there.
 RECLAIMED_ON_HOST = ("pgsteal_anon", "pgsteal_file")
-# So much of what comes back is reclaimed again where memory is short: what is still free at first counts for nothing.
-SHORT = 0.5
 # Version 1 counts a group alone, and with its children under this prefix.
 WITH_BELOW = "total_"
 
@@ -43,7 +42,7 @@ class Refaults:
     @property
     def short(self) -> bool:
         """Return whether memory was short in the window, as far as is known."""
-        return self.reclaimed is None or self.reclaimed >= SHORT * self.pages
+        return self.reclaimed is None or self.reclaimed >= memory_policy.refaulted_again_share * self.pages
 
     @property
     def where(self) -> str:

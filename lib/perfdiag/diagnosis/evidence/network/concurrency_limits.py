@@ -6,26 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, Remedy
 from perfdiag.diagnosis.significance import fix
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange, together
 from perfdiag.recording.levels import TOLD_BELOW, above_ns, highest, together_ns, told_as
-
-# The largest number of outstanding calls is a limit if it is held for most of the time in which more requests are in
-# progress.  A number that is merely the largest by chance is held for a small part of that time.
-HELD_PART = 0.5
-# So many answers must come at that number, and nearly all of them while a request has no call under way.
-ENOUGH_ANSWERS = 20
-WAITED_PART = 0.9
-# A request that waits to call takes longer than its calls by at least half of one.  Requests that are in progress for
-# other reasons (long polls, sleeps) do not make those slower that call.
-DELAYED_PART = 0.5
-# While a call is outstanding its answer is waited for.  Where most of that time questions still go out, several calls
-# share a connection (HTTP/2, pipelines): the number is that of connections, and nothing waits for its turn.
-AWAITED_PART = 0.5
-# The requests that call are known by name if calls are known by request for this part of their time.
-OWNERS_KNOWN = 0.5
 
 
 @dataclass(frozen=True)
@@ -68,9 +54,9 @@ def _limit_of(model: Model, call: Exchange, calls: Sequence[Exchange]) -> Limit 
         return None
     more_ns = above_ns(inside.levels, most)
     top = next((each for each in call.line.levels if each.level == told_as(most)), None)
-    if top is None or not more_ns or top.sum_ns < HELD_PART * more_ns:
+    if top is None or not more_ns or top.sum_ns < network_policy.limit_held_share * more_ns:
         return None
-    if top.answered < ENOUGH_ANSWERS or top.waited < WAITED_PART * top.answered:
+    if top.answered < network_policy.limit_answers or top.waited < network_policy.limit_waited_share * top.answered:
         return None
     requests_ns = together_ns(inside.levels)
     waiting_ns = requests_ns - sum(together_ns(each.line.levels) for each in calls)
@@ -83,7 +69,7 @@ def _limit_of(model: Model, call: Exchange, calls: Sequence[Exchange]) -> Limit 
 
 def _share_connections(call: Exchange) -> bool:
     """Return whether calls go out on connections whose earlier calls are not answered yet."""
-    return call.line.sum_ns < AWAITED_PART * together_ns(call.line.levels)
+    return call.line.sum_ns < network_policy.limit_awaited_share * together_ns(call.line.levels)
 
 
 def _are_delayed(model: Model, call: Exchange) -> bool:
@@ -91,14 +77,14 @@ def _are_delayed(model: Model, call: Exchange) -> bool:
     requests, as many as can have called."""
     requests = [each for each in model.exchanges if each.served and each.line.count]
     calling = [each for each in requests if each.line.peers_ns]
-    if sum(each.line.peers_ns for each in calling) >= OWNERS_KNOWN * call.line.sum_ns:
+    if sum(each.line.peers_ns for each in calling) >= network_policy.call_owners_known_share * call.line.sum_ns:
         requests = calling
     timed = together(each.whole for each in requests)
     if not timed.count or not call.line.count:
         return False
     call_ns, calls_each = call.line.sum_ns / call.line.count, call.line.count / timed.count
     median_ns = timed.quantile_ns(1 - min(1.0, calls_each) / 2) or 0
-    return median_ns - max(1.0, calls_each) * call_ns >= DELAYED_PART * call_ns
+    return median_ns - max(1.0, calls_each) * call_ns >= network_policy.limit_delayed_share * call_ns
 
 
 def with_limit(model: Model, finding: Finding, key: str) -> Finding:

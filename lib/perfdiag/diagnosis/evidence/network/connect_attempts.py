@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, round_trip_ns
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
     felt,
     longer_ns,
 )
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.significance import (
     share_above,
     together,
@@ -20,10 +20,6 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
 
 ID, CONNECT = "NET-CONNECT-SLOW", "net.connect"
-# A lost SYN is sent again after 1 s (then 3 s, 7 s): connects above half a second (a bucket's edge) were retried.
-RETRIED_CONNECT_NS = 536_870_912
-# A few connects that fail happen wherever somebody restarts.
-ENOUGH_FAILED = 10
 
 
 @dataclass(frozen=True)
@@ -50,14 +46,14 @@ class Connects:
         is.
         """
         if self.way_ns is None:
-            return SLOW_ANSWER_NS if self.none_succeeded else RETRIED_CONNECT_NS
-        return self.way_ns + max(SLOW_ANSWER_NS, self.way_ns // 2)
+            return network_policy.slow_answer_ns if self.none_succeeded else network_policy.retried_connect_ns
+        return self.way_ns + max(network_policy.slow_answer_ns, self.way_ns // 2)
 
     @property
     def none_succeeded(self) -> bool:
         """Whether connects failed again and again, and not one succeeded."""
         line = self.call.line if self.call else None
-        return line is not None and not line.connects and line.connects_failed >= ENOUGH_FAILED
+        return line is not None and not line.connects and line.connects_failed >= network_policy.failed_connects
 
     @property
     def waited_ns(self) -> int:
@@ -81,8 +77,8 @@ class Connects:
     def retried(self) -> bool:
         """Whether most of the time is due to repeated SYNs."""
         if self.rows or self.call is None:
-            return share_above(together(self.rows), RETRIED_CONNECT_NS) >= 0.5
-        return 2 * longer_ns(self.call.connect, RETRIED_CONNECT_NS) >= self.took_ns > 0
+            return share_above(together(self.rows), network_policy.retried_connect_ns) >= 0.5
+        return 2 * longer_ns(self.call.connect, network_policy.retried_connect_ns) >= self.took_ns > 0
 
 
 def connects_of(model: Model) -> list[Connects]:
@@ -105,4 +101,4 @@ def told_apart(model: Model) -> frozenset[str]:
     return frozenset(each.key for each in connects_of(model) if felt(model, each.waited_ns, 0))
 
 
-__all__ = ["CONNECT", "ENOUGH_FAILED", "ID", "Connects", "connects_of", "told_apart"]
+__all__ = ["CONNECT", "ID", "Connects", "connects_of", "told_apart"]

@@ -11,13 +11,9 @@ from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
 
-# One or two segments sent again in a window happen on any network.
-ENOUGH_RETRANSMITS = 3
 # The kernel waits at least 200 ms before it sends again without a hint from the peer: waits from 134 ms on (this
 # bucket's edge) can hold such a timeout, shorter ones cannot.
 TIMEOUT_BUCKET = 20
-# Held back by this host's kernel: so much of the time of calls, or of requests of one name, explains them.
-EXPLAINS = 0.5
 
 # (account, key), its rows, the connection, nanoseconds explained
 Cause = tuple[tuple[str, str], list[Row], schema.Socket, int]
@@ -89,4 +85,4 @@ def named(causes: list[Cause]) -> str:
     return first if not others else f"{first} and {others} other peer{'s' * (others > 1)}"
 
 
-__all__ = ["ENOUGH_RETRANSMITS", "EXPLAINS", "Cause", "held_ns", "named", "outcomes", "without_timeouts"]
+__all__ = ["Cause", "held_ns", "named", "outcomes", "without_timeouts"]

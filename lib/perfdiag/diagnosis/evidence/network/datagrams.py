@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.model.model import Model
-
-# Of so many datagrams sent, less than one in two had anything come back: they need not be questions.
-ANSWERED = 0.5
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,11 @@ class Datagrams:
     def may_be_news(self, waits: int) -> bool:
         """Return whether most of `waits` timed out and most datagrams had no answer: a publisher that listens for
         heartbeats looks like that, and so does a client whose peer loses most requests."""
-        return 0 < self.received < min(ANSWERED * self.sent, ANSWERED * waits)
+        return (
+            0
+            < self.received
+            < min(network_policy.datagrams_answered_share * self.sent, network_policy.datagrams_answered_share * waits)
+        )
 
     @property
     def evidence(self) -> list[Evidence]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.network.peers import Connections, round_trip_ns
 from perfdiag.diagnosis.evidence.requests.calls import by_peer
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import (
     fix,
@@ -21,12 +22,6 @@ from perfdiag.recording.distribution import SMALLEST_BUCKET_NS, Distribution
 ID, RECEIVE = "NET-DELAYED-ACK", "net.receive"
 # Linux delays an acknowledgement by 40 ms, and up to a tick (10 ms) more.
 DELAY_NS = (39_000_000, 51_000_000)
-# Waits of one length lie in one bucket: so much of their time has to. And so much of it both ends have to wait at once.
-CLUSTERED = 0.8
-# Of a peer elsewhere: acknowledgements that come so much later than the way takes were delayed.
-LATE_NS = 10_000_000
-# Of the time of calls, held back by this host's kernel: so little rules it out.
-NOT_HELD = 0.1
 # While a wait lasts: what the kernel holds back is "notsent", what the other has not acknowledged "unacked".
 TELLING = (
     "try TCP_NODELAY on the side that writes a message in several pieces, and look at ss -tin on both sides"
@@ -48,7 +43,10 @@ def _sent_at_once(model: Model, rows: Sequence[Row]) -> bool:
     if len(lines) < len(calls) or not lines:
         return False
     sum_ns, held_ns = sum(line.sum_ns for line in lines), sum(line.held_ns or 0 for line in lines)
-    return sum_ns >= CLUSTERED * total_ns(rows) and held_ns < NOT_HELD * sum_ns
+    return (
+        sum_ns >= network_policy.delayed_ack_cluster_share * total_ns(rows)
+        and held_ns < network_policy.held_by_host_share * sum_ns
+    )
 
 
 def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> bool:
@@ -60,14 +58,19 @@ def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> 
     keys = {row.key for row in answers}
     sockets = [connections.sockets[key] for key in keys if key in connections.sockets]
     whole, way_ns = together(answers), round_trip_ns(sockets) or 0
-    long = DELAY_NS[0] <= typical_ns(whole) - way_ns < DELAY_NS[1] and _clustered(whole) >= CLUSTERED
+    long = (
+        DELAY_NS[0] <= typical_ns(whole) - way_ns < DELAY_NS[1]
+        and _clustered(whole) >= network_policy.delayed_ack_cluster_share
+    )
     if not long or 2 * whole.sum_ns < total_ns(rows) or (not sockets and model.measured("tcp")):
         return False
     seen = _counted(model)
     if seen is None or 2 * seen >= whole.count:
         return True
     # This kernel did not delay them: another's may have.
-    late = not sockets or any(each.in_flight and each.rtt_us * 1000 - way_ns >= LATE_NS for each in sockets)
+    late = not sockets or any(
+        each.in_flight and each.rtt_us * 1000 - way_ns >= network_policy.delayed_ack_ns for each in sockets
+    )
     return late and not all(connections.near(key) for key in keys)
 
 
@@ -107,7 +110,6 @@ def _counted(model: Model) -> int | None:
 
 
 __all__ = [
-    "CLUSTERED",
     "DELAY_NS",
     "ID",
     "RECEIVE",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.network.connections import EXPLAINS
 from perfdiag.diagnosis.evidence.requests.calls import felt, not_followed, severity
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
@@ -20,7 +20,7 @@ def held_answers(model: Model, id: str) -> Finding | None:
     """Return one finding for all names together, or None if clients hardly wait for the ends of answers."""
     time = model.request_time
     # Where the time of requests is not known, a name counts whose answers are mostly held.
-    least = EXPLAINS if time is None else 0
+    least = network_policy.retransmits_explain_share if time is None else 0
     served = (each for each in model.exchanges if each.served and _ns(each))
     held = sorted((each for each in served if _ns(each) >= least * each.line.sum_ns), key=lambda each: -_ns(each))
     of_requests_ns = time.accounts.get(HELD, 0) if time else 0

@@ -8,7 +8,7 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of, plural
 from perfdiag.diagnosis.evidence.network.datagrams import unanswered
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.recording import schema
@@ -39,7 +39,7 @@ def _requests(model: Model) -> Iterator[str]:
 
 
 def _is_overdue(each: Exchange, waited_ns: int) -> bool:
-    return waited_ns >= max(SLOW_ANSWER_NS, each.whole.max_ns)
+    return waited_ns >= max(network_policy.slow_answer_ns, each.whole.max_ns)
 
 
 def _clients(model: Model) -> Iterator[str]:

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, without_timeouts
+from perfdiag.diagnosis.evidence.network.connections import without_timeouts
 from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike
 from perfdiag.diagnosis.evidence.network.peers import Connections, Peer, peer_of, round_trip_ns
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.significance import plain, together, typical_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
-
-# The way itself varies: by half of the shortest round trip is what TCP expects before it knows better (RFC 6298, 2.2).
-VARIATION = 0.5
-# Batches help where there are round trips to save: not with a handful, and not where each lasts as long as an outage.
-MANY_WAITS = 10
-LONG_ANSWER_NS = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,10 @@ class PeerWaits:
     @property
     def few_or_long(self) -> bool:
         """Whether the waits are few or long, so that their number is not the cost."""
-        return together(self.rows).count < MANY_WAITS or self.typical_ns >= LONG_ANSWER_NS
+        return (
+            together(self.rows).count < network_policy.waits_for_batching
+            or self.typical_ns >= network_policy.long_answer_ns
+        )
 
     @property
     def receives(self) -> bool:
@@ -81,7 +78,9 @@ class PeerWaits:
     def slow(self) -> bool:
         """Whether answers take longer than the round trip with its variation, and some work of the peer."""
         way_ns = self.round_trip_ns or 0
-        return self.typical_ns >= way_ns + max(SLOW_ANSWER_NS, VARIATION * way_ns)
+        return self.typical_ns >= way_ns + max(
+            network_policy.slow_answer_ns, network_policy.round_trip_variation_share * way_ns
+        )
 
     @property
     def beyond(self) -> float:
@@ -97,7 +96,7 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
     sockets = [connections.sockets[key] for key in keys if key in connections.sockets]
     repeated = sum(socket.retransmits_seen for socket in sockets)
     whole = together(rows)
-    rest = without_timeouts(whole, repeated) if repeated >= ENOUGH_RETRANSMITS else whole
+    rest = without_timeouts(whole, repeated) if repeated >= network_policy.retransmits else whole
     peers = [peer for peer in map(peer_of, keys) if peer]
     like_delayed = looks_alike(model, connections, rows)
     calls = calls_to(model, keys)
@@ -122,4 +121,4 @@ def _answers(calls: Sequence[schema.Exchange], keys: set[str]) -> int | None:
     return sum(line.count for line in calls)
 
 
-__all__ = ["LONG_ANSWER_NS", "PeerWaits", "waits_for"]
+__all__ = ["PeerWaits", "waits_for"]

@@ -10,24 +10,12 @@ from perfdiag.diagnosis.evidence.pipelines import peer_pid
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Remedy, Severity
-from perfdiag.diagnosis.significance import (
-    FAULT_SHARE,
-    WORTH_SHARE,
-    about,
-    brief,
-    duration,
-    fix,
-    percent,
-    plain,
-)
+from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, own_calls
 from perfdiag.model.requests.request_time import PEERS
-
-# What a peer takes from here on is more than a network of one site does: it computes, reads a disk or queues.
-# The more so on one host: a local answer takes some 50 us and the peer's own work.
-SLOW_ANSWER_NS = 10_000_000
 
 
 def outstanding(model: Model) -> Iterable[Finding]:
@@ -39,14 +27,14 @@ def outstanding(model: Model) -> Iterable[Finding]:
     calls = [each for each in others if each.line.direction == "connected" and each.line.sum_ns]
     for each in calls:
         ns = of_requests_ns(model, each.line.sum_ns)
-        if ns >= WORTH_SHARE * time.ns:
+        if ns >= general_policy.worth_share * time.ns:
             yield with_limit(model, _finding(model, each, ns, ns / time.ns), each.line.object)
 
 
 def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
     peer, name = peer_of(call.line.object), name_of(call.line.object, call.object)
     typical_ns = call.whole.typical_ns()
-    slow = typical_ns >= SLOW_ANSWER_NS
+    slow = typical_ns >= network_policy.slow_answer_ns
     if slow:
         claim = (
             f"{name} answers slowly: half of the time is in calls of {about(typical_ns)} or more. Requests wait for"
@@ -66,12 +54,12 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         ),
         claim=claim,
         mechanism=Mechanism.SLOW if slow else Mechanism.MANY,
-        severity=Severity.WARNING if slow and part >= FAULT_SHARE else Severity.INFO,
+        severity=Severity.WARNING if slow and part >= general_policy.fault_share else Severity.INFO,
         doubts=[far],
         evidence=[_evidence(model, call)],
         remedies=[measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
         alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
-        verify=f"{again(model)}: calls to {name} under {duration(SLOW_ANSWER_NS)}",
+        verify=f"{again(model)}: calls to {name} under {duration(network_policy.slow_answer_ns)}",
     )
 
 

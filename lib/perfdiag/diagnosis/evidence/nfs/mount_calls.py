@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.significance import typical_ns
 from perfdiag.facts.host_facts import NfsMount
 from perfdiag.facts.mountstats import Calls
@@ -22,16 +23,6 @@ CHEAP = (
 )
 # Calls that change names or attributes: a server that keeps its word has them safe on disk before it answers.
 MODIFYING = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK", "SETATTR")
-# Of fewer calls a median says little: the whole of it is the error then.
-ENOUGH_CALLS = 5
-# Where half of the time lies in calls of ten times the norm, a server stops now and then.
-STALLED = 10
-# The server is on this host if it served as many requests as the mount made calls, within a tenth.
-SAME_COUNT = 0.1
-# What is known by its bucket only is in doubt by so much at least.
-BUCKET_ERROR = 0.1
-# A mean of more than twice the median is that of a few stalls, which are no round trips.
-STALLS = 2
 
 
 @dataclass(frozen=True)
@@ -140,7 +131,7 @@ def late(distribution: Distribution, norm_ns: float) -> bool:
     Half of the time in calls that are a little late, while most are in time, is how any busy server answers.
     """
     usual, median = usual_ns(distribution), distribution.quantile_ns(0.5)
-    return usual >= norm_ns and (median is None or median >= norm_ns or usual >= STALLED * norm_ns)
+    return usual >= norm_ns and (median is None or median >= norm_ns or usual >= nfs_policy.stalled_factor * norm_ns)
 
 
 @dataclass(frozen=True)
@@ -188,7 +179,7 @@ def _by_procedure(model: Model) -> dict[str, dict[str, schema.NfsServer]]:
 def served(model: Model, version: str, calls: int) -> Served:
     """Return what this host's own server did for these calls: it is theirs if it served as many, within a tenth."""
     whole = requests(model, version)
-    same = calls > 0 and abs(whole.count - calls) <= SAME_COUNT * calls
+    same = calls > 0 and abs(whole.count - calls) <= nfs_policy.local_server_calls_share * calls
     return Served(whole, _by_procedure(model).get(version, {})) if same else NOT_HERE
 
 
@@ -203,7 +194,7 @@ def round_trip(known: Mapping[str, Procedure], mount: NfsMount | None, probe: st
         found = _besides_server(known, nfsd) or _since_mount(mount) or found
     if found is None:
         return None
-    medians = [each.wire.quantile_ns(0.5) for each in known.values() if each.count >= ENOUGH_CALLS]
+    medians = [each.wire.quantile_ns(0.5) for each in known.values() if each.count >= nfs_policy.calls_for_median]
     ns = min([found.ns, *(float(median) for median in medians if median is not None)])
     return replace(found, ns=ns, error_ns=max(found.error_ns, found.ns - ns))
 
@@ -216,12 +207,16 @@ def _seen(known: Mapping[str, Procedure], probe: str) -> RoundTrip | None:
             continue
         mean, median = each.wire.sum_ns / each.count, each.wire.quantile_ns(0.5)
         words = f"mean of {each.count:,} {name}"
-        if each.count < ENOUGH_CALLS or median is None:
-            found.append(RoundTrip(mean, mean / 2, words, probe, measured=each.count >= ENOUGH_CALLS))
-        elif mean <= STALLS * median:
-            found.append(RoundTrip(mean, max(_doubt_ns(each.wire), BUCKET_ERROR * mean), words, probe, measured=True))
+        if each.count < nfs_policy.calls_for_median or median is None:
+            found.append(RoundTrip(mean, mean / 2, words, probe, measured=each.count >= nfs_policy.calls_for_median))
+        elif mean <= nfs_policy.stalls_mean_factor * median:
+            found.append(
+                RoundTrip(
+                    mean, max(_doubt_ns(each.wire), nfs_policy.bucket_error_share * mean), words, probe, measured=True
+                )
+            )
         else:
-            error_ns = max(_doubt_ns(each.wire), BUCKET_ERROR * median)
+            error_ns = max(_doubt_ns(each.wire), nfs_policy.bucket_error_share * median)
             found.append(RoundTrip(median, error_ns, f"p50 of {each.count:,} {name}", probe, measured=True))
     measured = [each for each in found if each.measured]
     return min(measured or found, key=lambda each: each.ns, default=None)
@@ -238,7 +233,7 @@ def _besides_server(known: Mapping[str, Procedure], nfsd: Served) -> RoundTrip |
     found = []
     for name, each in known.items():
         part = nfsd.parts.get(name)
-        if part and min(part.count, each.count) >= ENOUGH_CALLS:
+        if part and min(part.count, each.count) >= nfs_policy.calls_for_median:
             outside_ns = max(0.0, each.wire.sum_ns / each.count - part.sum_ns / part.count)
             words = f"mean of {each.count:,} {name} less nfsd's time"
             found.append(RoundTrip(outside_ns, outside_ns / 2, words, "svc_stats_latency"))
@@ -248,7 +243,7 @@ def _besides_server(known: Mapping[str, Procedure], nfsd: Served) -> RoundTrip |
 def _since_mount(mount: NfsMount | None) -> RoundTrip | None:
     calls = [mount.since_mount[name] for name in CHEAP if name in mount.since_mount] if mount else []
     count = sum(each.count for each in calls)
-    if count < ENOUGH_CALLS:
+    if count < nfs_policy.calls_for_median:
         return None
     mean = sum(each.answer_ns for each in calls) / count
     return RoundTrip(mean, mean / 2, f"mean of {count:,} cheap calls since the mount", "/proc/self/mountstats")

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.disk.backing_disks import requests_of
 from perfdiag.diagnosis.evidence.nfs.mount_calls import Procedure
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, Use
+from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.diagnosis.significance import about, duration, plain, size
 from perfdiag.model.model import Model
@@ -16,8 +17,6 @@ from perfdiag.recording.distribution import Distribution
 
 # Options that decide how a mount behaves, as far as they are set.
 TOLD = ("vers", "sync", "noac", "hard", "soft", "softerr", "nolock", "lookupcache", "rsize", "wsize", "nconnect")
-# Where the target made less than half of the calls of a kind, their times are mostly those of others' calls.
-MOSTLY = 0.5
 
 
 def calls_evidence(use: Use, names: Iterable[str], most: int = 3) -> list[Evidence]:
@@ -168,7 +167,7 @@ def doubts(model: Model, use: Use) -> list[str]:
         f"the table of NFS calls was full for {lost:,} calls" if lost else "",
         "" if use.round_trip or not use.probe else "the round trip is unknown: no cheap call was seen",
         f"most of the {seen:,} WRITEs and COMMITs were for other processes"
-        if use.flushes and use.rows.get(COMMIT) and own < MOSTLY * seen
+        if use.flushes and use.rows.get(COMMIT) and own < nfs_policy.own_calls_share * seen
         else "",
         "calls are counted in milliseconds, without a distribution" if use.in_milliseconds else "",
     ]

@@ -21,6 +21,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_calls import (
     round_trip,
     served,
 )
+from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.significance import (
     brief,
     plain,
@@ -31,14 +32,8 @@ from perfdiag.model.model import Model, Row, once
 from perfdiag.recording import schema
 
 READ, WRITE, COMMIT, METADATA, LOCK = NFS = ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
-# An answer needs a round trip (under 1 ms inside a site) and at most one seek of a disk (4 ms).
-SLOW_ANSWER_NS = 5_000_000
 # Of so many mounts, those waited for longest, each is judged by itself; mountinfo as it is recorded has no more.
 MOST_MOUNTS = 1024
-# What any link and any disk carries in a second: a call may take as long as its bytes need.
-SLOWEST_BYTES_PER_SECOND = 100_000_000
-# What is as fast as it can be expected is profile, and named from a tenth of the busy time on.
-PROFILE_SHARE = 0.1
 READING = ("READ", "READ_PLUS")
 LOCKING = ("LOCK", "LOCKT", "LOCKU")
 DATA = (*READING, "WRITE", "COMMIT")
@@ -117,7 +112,9 @@ class Use:
     @property
     def far(self) -> bool:
         """Whether even calls that need no disk take longer than an answer should."""
-        return self.round_trip is not None and self.round_trip.measured and self.round_trip.ns >= SLOW_ANSWER_NS
+        return (
+            self.round_trip is not None and self.round_trip.measured and self.round_trip.ns >= nfs_policy.slow_answer_ns
+        )
 
     @property
     def stable_part(self) -> float:
@@ -227,23 +224,12 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]], flushes: Seq
     )
 
 
-# A thread whose wait lasted half of the window and has not ended hangs.
-HANGING_PART = 0.5
-# To make something safe an unknown disk may take as long as DISK-FLUSH-SLOW grants one that it does not know.
-SLOW_COMMIT_NS = 10_000_000
-
-
 __all__ = [
     "COMMIT",
-    "HANGING_PART",
     "LOCK",
     "METADATA",
     "NFS",
-    "PROFILE_SHARE",
     "READ",
-    "SLOWEST_BYTES_PER_SECOND",
-    "SLOW_ANSWER_NS",
-    "SLOW_COMMIT_NS",
     "WRITE",
     "Parts",
     "Use",

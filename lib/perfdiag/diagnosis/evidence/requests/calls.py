@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfdiag.common.units import about_at_most, plural
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Severity, Silence
-from perfdiag.diagnosis.significance import (
-    ENOUGH_FOR_P99,
-    FAULT_OF_WINDOW,
-    FAULT_SHARE,
-    WORTH_SHARE,
-    duration,
-    fault,
-    fine,
-    worth,
-)
+from perfdiag.diagnosis.significance import duration, fault, fine, worth
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange, Latencies, calls_ns, own_calls
 from perfdiag.model.requests.request_time import PEERS
@@ -53,7 +45,9 @@ def claimed(rows: Mapping[tuple[str, str], int], requests_ns: int) -> dict[str |
 def felt(model: Model, threads_ns: int, requests_ns: int) -> bool:
     """Return whether that time, of threads or of requests, is large enough to matter."""
     time = model.request_time
-    return worth(model, threads_ns) or (time is not None and requests_ns > 0 and requests_ns >= WORTH_SHARE * time.ns)
+    return worth(model, threads_ns) or (
+        time is not None and requests_ns > 0 and requests_ns >= general_policy.worth_share * time.ns
+    )
 
 
 def severity(model: Model, threads_ns: int, requests_ns: int, loop_ns: int = 0) -> Severity:
@@ -62,9 +56,9 @@ def severity(model: Model, threads_ns: int, requests_ns: int, loop_ns: int = 0) 
     `loop_ns`: the same without a thread that waited, and of unknown requests.
     """
     time = model.request_time
-    if time is not None and requests_ns >= FAULT_SHARE * time.ns:
+    if time is not None and requests_ns >= general_policy.fault_share * time.ns:
         return Severity.WARNING
-    if time is None and loop_ns >= max(1, FAULT_OF_WINDOW * model.window_ns):
+    if time is None and loop_ns >= max(1, general_policy.fault_of_window_share * model.window_ns):
         return Severity.WARNING
     return fault(model, threads_ns)
 
@@ -82,7 +76,7 @@ def longer(latencies: Latencies, ns: int) -> int:
 
 def spread(latencies: Latencies) -> str:
     """Return median, p99 (if there are enough) and maximum."""
-    asked = (("p50", 0.5), *([("p99", 0.99)] if latencies.count >= ENOUGH_FOR_P99 else []))
+    asked = (("p50", 0.5), *([("p99", 0.99)] if latencies.count >= general_policy.waits_for_p99 else []))
     known = [(name, latencies.quantile_ns(q)) for name, q in asked]
     return ", ".join(
         [

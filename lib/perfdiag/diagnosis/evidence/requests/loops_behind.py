@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity
-from perfdiag.diagnosis.significance import WORTH_SHARE, percent
+from perfdiag.diagnosis.significance import percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST, RequestTime
 from perfdiag.model.share_denominator import counted
@@ -52,7 +53,7 @@ def _with_loop(model: Model, time: RequestTime, finding: Finding, behind: Mappin
     ns = sum(round(ns * _part(model, finding, pair)) for pair, ns in behind.items())
     part = min(1.0, ns / waited_ns) if waited_ns else 0.0
     inside_ns = round(part * (time.accounts.get(EVENTS, 0) + time.accounts.get(REST, 0)))
-    if inside_ns < WORTH_SHARE * time.ns:
+    if inside_ns < general_policy.worth_share * time.ns:
         return finding
     text = f"threads that had waited there ended {percent(part)} of the event loop's waits ({duration(ns)})"
     return replace(

@@ -16,8 +16,8 @@ from dataclasses import replace
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.evidence.locks.held_while_waiting import ANSWERS
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import RULES, Evidence, Finding, Severity, account_of
-from perfdiag.diagnosis.significance import WORTH_SHARE
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 from perfdiag.recording.accounts import phrase_of
@@ -48,7 +48,7 @@ def _with_queue(model: Model, time: RequestTime, finding: Finding) -> Finding:
         if part_ns := round(ns * part):
             behind[reader.account] = behind.get(reader.account, 0) + part_ns
     whole_ns = sum(behind.values())
-    if not whole_ns or whole_ns < WORTH_SHARE * time.ns:
+    if not whole_ns or whole_ns < general_policy.worth_share * time.ns:
         return finding
     readers = "the event loop" if time.by.loop else "all workers"
     mostly = max(behind, key=lambda account: behind[account])

@@ -9,8 +9,9 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import ENOUGH_FOR_P99, brief, duration, fix, percent, top
+from perfdiag.diagnosis.significance import brief, duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import REST, beyond, unsure
@@ -113,7 +114,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
 def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) -> Finding:
     line, time, name = exchange.line, model.request_time, exchange.title
     part = line.over_slo / line.count if line.count else 1.0
-    share = f"; {percent(part)} of requests over it" if line.count >= ENOUGH_FOR_P99 else ""
+    share = f"; {percent(part)} of requests over it" if line.count >= general_policy.waits_for_p99 else ""
     longest = f"longest {duration(exchange.whole.max_ns)}"
     evidence = [
         Evidence(

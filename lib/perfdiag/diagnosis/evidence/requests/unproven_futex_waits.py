@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, ROOT_PART
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
+from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import plain, thread_of
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
@@ -37,7 +37,7 @@ class Waits:
     def root(self) -> str:
         """What most of it was behind them; "" if that is unknown, or several things."""
         root = max(self.roots, key=lambda each: self.roots[each], default="")
-        return root if root and self.roots[root] >= ROOT_PART * self.ns else ""
+        return root if root and self.roots[root] >= locks_policy.holder_root_share * self.ns else ""
 
     @property
     def known(self) -> float:
@@ -53,7 +53,9 @@ class Waits:
     def in_turn(self) -> bool:
         """Whether threads that serve requests keep each other waiting, like threads that take a lock in turn. Of a long
         queue only the last few are followed: it is enough that those waited like the others."""
-        followed = self.known >= ROOT_PART or self.roots.get(PARKED, 0) > MAJORITY * sum(self.roots.values())
+        followed = self.known >= locks_policy.holder_root_share or self.roots.get(
+            PARKED, 0
+        ) > locks_policy.holder_share * sum(self.roots.values())
         return self.mutual and not self.outside and followed
 
 
@@ -96,7 +98,7 @@ def _waits(
     later = [tid for tid, thread in threads.items() if thread.wall_ns < whole_ns // time.count]
 
     def most(tids: Iterable[int]) -> bool:
-        return sum(by_tid[tid] for tid in tids) >= MAJORITY * whole_ns
+        return sum(by_tid[tid] for tid in tids) >= locks_policy.holder_share * whole_ns
 
     first = max(by_tid, key=lambda tid: (by_tid[tid], -tid))
     return Waits(
@@ -119,12 +121,16 @@ def _for_whom(model: Model, time: RequestTime, key: str, seen: Mapping[tuple[str
     ns = time.rows[PARKED, key]
     tid = max(filter(None, by_tid), key=lambda each: by_tid[each], default=0)
     seen_ns = sum(by_tid.values())
-    if tid and seen_ns >= ROOT_PART * ns and (by_tid[tid] >= MAJORITY * seen_ns or tid in time.parked_tids):
+    if (
+        tid
+        and seen_ns >= locks_policy.holder_root_share * ns
+        and (by_tid[tid] >= locks_policy.holder_share * seen_ns or tid in time.parked_tids)
+    ):
         return tid
     rows = [row for row in model.rows_of(PARKED) if row.key == key]
     whole_ns = sum(row.distribution.sum_ns for row in rows)
     longest = max(rows, key=lambda row: row.distribution.sum_ns, default=None)
-    return longest.waker_tid if longest and ns >= MAJORITY * whole_ns else 0
+    return longest.waker_tid if longest and ns >= locks_policy.holder_share * whole_ns else 0
 
 
 def _name(model: Model, tid: int) -> str:

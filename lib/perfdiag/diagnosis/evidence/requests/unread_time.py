@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.requests.calls import spread
+from perfdiag.diagnosis.policy import general_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Silence
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, percent
+from perfdiag.diagnosis.significance import duration, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Latencies, together
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 from perfdiag.model.requests.serving_threads import Servers
 from perfdiag.recording.accounts import phrase_of
 
-# Less than this is a wake-up: nobody holds up a loop with it.  Half of the delay must lie in longer ones: a loop that
-# has all it can do keeps each request waiting for some microseconds, and one of half a million for an accident.
-HELD_UP_NS = 20_000_000
 SHOWN = 3  # accounts of readers
 
 
@@ -48,7 +46,7 @@ def queue_claims(time: RequestTime, *, taken: bool) -> dict[str | tuple[str, str
 def not_followed(id: str, time: RequestTime) -> Check | Silence:
     """Return the silence of rule `id` on a recording without readers' timelines."""
     queued = time.accounts.get(QUEUED, 0)
-    if queued < FAULT_SHARE * time.ns:
+    if queued < general_policy.fault_share * time.ns:
         return hardly_unread(id, time, queued)
     reason = "this recording does not show what the readers of requests did before they read them"
     return Silence(id, reason, "record again with this version of perfdiag")
@@ -63,13 +61,13 @@ def is_held_up(model: Model) -> bool:
     """Return whether delays are more than wake-ups: half of their time is in longer ones, or some requests are never
     read."""
     oldest_ns = max((line.oldest_ns for line in model.requests_awaited), default=0)
-    return delays_of(model).typical_ns() >= HELD_UP_NS or oldest_ns >= HELD_UP_NS
+    return delays_of(model).typical_ns() >= requests_policy.held_up_ns or oldest_ns >= requests_policy.held_up_ns
 
 
 def is_felt(model: Model, time: RequestTime, ns: int) -> bool:
     """Return whether that part of the time in which requests waited to be read is a fault: it is much of theirs, and
     more than wake-ups."""
-    return ns >= FAULT_SHARE * time.ns and is_held_up(model)
+    return ns >= general_policy.fault_share * time.ns and is_held_up(model)
 
 
 def hardly_unread(id: str, time: RequestTime, ns: int) -> Check:
@@ -102,7 +100,6 @@ def read_after(delays: Latencies) -> Evidence:
 
 
 __all__ = [
-    "HELD_UP_NS",
     "delays_of",
     "hardly_unread",
     "is_felt",

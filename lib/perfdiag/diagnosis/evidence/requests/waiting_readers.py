@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import MAJORITY, SLEEP, does, does_in_brief
-from perfdiag.diagnosis.evidence.requests.unread_time import (
-    HELD_UP_NS,
-    delays_of,
-    is_felt,
-    meanwhile,
-    read_after,
-    unread_ns,
-)
+from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP, does, does_in_brief
+from perfdiag.diagnosis.evidence.requests.unread_time import delays_of, is_felt, meanwhile, read_after, unread_ns
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import locks_policy, requests_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import duration, fix, plain, thread_of
 from perfdiag.model.model import Model
@@ -49,7 +43,7 @@ def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
         doubts=[unseen],
         evidence=[read_after(delays), meanwhile(time.by)],
         remedies=[fix(f"see what {name} does, and why threads that serve requests have to wait for it")],
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
     )
 
 
@@ -62,7 +56,7 @@ def _waited_for(model: Model, root: str) -> str:
             ns_by_tid[chain.root_tid] += chain.ns
     tid, ns = max(ns_by_tid.items(), key=lambda item: item[1], default=(0, 0))
     thread = thread_of(model, tid)
-    return f"{plain(thread.comm)} ({tid})" if thread and ns > MAJORITY * ns_by_tid.total() else ""
+    return f"{plain(thread.comm)} ({tid})" if thread and ns > locks_policy.holder_share * ns_by_tid.total() else ""
 
 
 __all__ = ["waiting_readers"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOT_PART, ROOTS, SLEEP, does, does_in_brief
+from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import Waits, parked_waits
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, locks_policy, requests_policy
 from perfdiag.diagnosis.rule import (
     Confidence,
     Evidence,
@@ -19,24 +20,11 @@ from perfdiag.diagnosis.rule import (
     Mechanism,
     Severity,
 )
-from perfdiag.diagnosis.significance import (
-    FAULT_OF_WINDOW,
-    FAULT_SHARE,
-    brief,
-    duration,
-    fix,
-    percent,
-    thread_of,
-    top,
-)
+from perfdiag.diagnosis.significance import brief, duration, fix, percent, thread_of, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
 
 LOCK, THREAD = "LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST"
-# A request that waits for less is handed to another thread and back.
-HANDED_NS = 1_000_000
-# Requests wait for longer than a thread computes where they queue for it.
-QUEUE = 1.5
 # What is waited for in these has findings that know whether it is slow: without one it departs from no norm.
 JUDGED = ("runq.", "disk.", "nfs.", "net.", "memory.", "remote.")
 
@@ -46,7 +34,7 @@ def in_turn(model: Model) -> Iterable[Finding]:
     LOCK-CONTENTION."""
     if time := model.request_time:
         for waits in parked_waits(model, time):
-            if waits.in_turn and waits.ns >= FAULT_SHARE * time.ns:
+            if waits.in_turn and waits.ns >= general_policy.fault_share * time.ns:
                 yield finding(model, time, waits)
 
 
@@ -69,7 +57,11 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
         evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
     unseen = "" if waits.root else f"it is unknown what {waits.name} did meanwhile, or it was several things"
     if waits.in_turn:
-        unseen = "" if waits.known >= ROOT_PART else "of a long queue only the last few threads could be followed"
+        unseen = (
+            ""
+            if waits.known >= locks_policy.holder_root_share
+            else "of a long queue only the last few threads could be followed"
+        )
     row_ns = by_pair(model)
     return conclude(
         model,
@@ -117,14 +109,17 @@ def _headline(waits: Waits) -> str:
 def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
     """Return WARNING if requests wait for longer than the awaited work takes, or for something that should take no
     time."""
-    felt = waits.ns >= FAULT_OF_WINDOW * model.window_ns and waits.ns >= HANDED_NS * time.count
+    felt = (
+        waits.ns >= general_policy.fault_of_window_share * model.window_ns
+        and waits.ns >= requests_policy.handover_ns * time.count
+    )
     unknown = not waits.root and not waits.has_books  # it may have come with news, and ended
     if not felt or unknown or waits.outside or waits.root.startswith(JUDGED):
         return Severity.INFO
     if waits.root.startswith("cpu.") and not waits.in_turn:
         threads = (thread_of(model, tid) for tid in waits.tids)
         computed_ns = sum(thread.ns("cpu.user", "cpu.kernel") for thread in threads if thread)
-        return Severity.WARNING if waits.ns > QUEUE * computed_ns else Severity.INFO
+        return Severity.WARNING if waits.ns > requests_policy.queue_factor * computed_ns else Severity.INFO
     return Severity.WARNING
 
 

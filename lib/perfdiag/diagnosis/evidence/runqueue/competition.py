@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import of_neighbours
+from perfdiag.diagnosis.policy import general_policy, runqueue_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Silence
 from perfdiag.diagnosis.significance import (
-    TOLERABLE_LOSS,
     duration,
     percent,
     share_above,
@@ -21,11 +21,6 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.model.model import Model, Row
 
-# A woken thread often waits until its waker leaves the CPU: waits up to 131 us (a bucket's edge) are handovers, no
-# fault.
-HANDOVER_NS = 131_072
-# Short waits below a tenth of one thread's time do not matter: idle workers with a little work.
-FELT_OF_WINDOW = 0.1
 KERNEL_THREADS = (
     "kworker/",
     "ksoftirqd/",
@@ -111,7 +106,7 @@ def long_ns(rows: Iterable[Row]) -> dict[str, int]:
     """Return the time in waits longer than a handover, by the running task."""
     sums: dict[str, int] = {}
     for row in rows:
-        ns = round(row.distribution.sum_ns * share_above(row.distribution, HANDOVER_NS))
+        ns = round(row.distribution.sum_ns * share_above(row.distribution, runqueue_policy.handover_ns))
         if ns:
             sums[row.key] = sums.get(row.key, 0) + ns
     return sums
@@ -143,7 +138,7 @@ def named_waits(rows: list[Row], who: str, claimed: Mapping[str, int]) -> list[E
 def no_competition(model: Model, id: str, who: str, ns: int, why: str = "") -> Check | Silence:
     """Return the check of waits that are no finding; the silence if missed wake-ups may hide more."""
     unseen, ended = model.coverage.lost.get("wakeups_missing", 0), sum(each.count for each in model.accounts.values())
-    if unseen > TOLERABLE_LOSS * ended:
+    if unseen > general_policy.tolerable_loss_share * ended:
         reason = f"{unseen:,} of {ended:,} wake-ups were missed: their time in the run queue counts as waiting"
         return Silence(id, reason, "perf sched record -p PID, then perf sched timehist (wait, sch delay)")
     share = ns / model.busy_ns if model.busy_ns else 0.0
@@ -152,7 +147,7 @@ def no_competition(model: Model, id: str, who: str, ns: int, why: str = "") -> C
 
 def felt(model: Model, ns: int) -> bool:
     """Return whether this much waiting in short waits is worth a finding."""
-    return worth(model, ns) and ns >= FELT_OF_WINDOW * model.window_ns
+    return worth(model, ns) and ns >= runqueue_policy.felt_of_window_share * model.window_ns
 
 
 def comm_of(key: str) -> str:

@@ -8,17 +8,12 @@ from perfdiag.diagnosis.evidence.runqueue.competition import all_ns, claims, fel
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import again, widened_affinity
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
 from perfdiag.diagnosis.significance import duration, fix, together, waits
 from perfdiag.model.model import Model, Row
 
 ID = "CPU-OVERSUBSCRIBED"
-# Handovers happen everywhere; from a fifth of busy time on they matter.
-HANDED_SHARE = 0.2
-# Nearly all of it must be short waits.
-SHORT_PART = 0.9
-# This part must begin with a wake-up by a thread of the target.
-WOKEN_PART = 0.5
 
 
 def handovers(model: Model, own: Sequence[Row]) -> Finding | None:
@@ -26,10 +21,14 @@ def handovers(model: Model, own: Sequence[Row]) -> Finding | None:
     long = long_ns(own)
     short = {key: ns - long.get(key, 0) for key, ns in all_ns(own).items()}
     ns, whole = sum(short.values()), together(own)
-    if not felt(model, ns) or ns < HANDED_SHARE * model.busy_ns or ns < SHORT_PART * whole.sum_ns:
+    if (
+        not felt(model, ns)
+        or ns < runqueue_policy.handovers_share * model.busy_ns
+        or ns < runqueue_policy.short_waits_share * whole.sum_ns
+    ):
         return None
     woken = _woken(model)
-    if woken < WOKEN_PART * whole.count:
+    if woken < runqueue_policy.woken_by_target_share * whole.count:
         return None  # they alternate by yielding or preemption
     wider = widened_affinity(model)
     return conclude(

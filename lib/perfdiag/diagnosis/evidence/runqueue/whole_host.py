@@ -6,6 +6,7 @@ from perfdiag.diagnosis.evidence.target import (
     idle_share,
     usable_cpus,
 )
+from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.diagnosis.rule import (
     Evidence,
 )
@@ -13,11 +14,6 @@ from perfdiag.diagnosis.significance import (
     percent,
 )
 from perfdiag.model.model import Model
-
-# A wait behind a computing task lasts a scheduler slice, 0.75 to 3 ms: from 524 us on (a bucket's edge).
-SLICE_NS = 524_288
-# With a third of the host's CPUs idle, threads wait because of placement.
-PLACEMENT_IDLE = 0.3
 
 
 def host(model: Model) -> list[Evidence]:
@@ -31,9 +27,9 @@ def host(model: Model) -> list[Evidence]:
         else [Evidence(f"{cpus} of {online} CPUs are allowed", float(cpus), "count", "/proc/PID/status")]
     )
     if idle is not None:
-        placed = ": threads wait because of placement" if idle >= PLACEMENT_IDLE else ""
+        placed = ": threads wait because of placement" if idle >= runqueue_policy.idle_cpus_share else ""
         found.append(Evidence(f"{percent(idle)} of the host's CPU time was idle{placed}", idle, "share", "/proc/stat"))
     return found
 
 
-__all__ = ["SLICE_NS", "host"]
+__all__ = ["host"]

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, Pair, looks_ns, open_waits, said, telling, wait_of
-from perfdiag.diagnosis.significance import STILL_PART, plain, thread_of
+from perfdiag.diagnosis.policy import general_policy, sql_policy
+from perfdiag.diagnosis.significance import plain, thread_of
 from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import counted
 from perfdiag.recording.distribution import Distribution, merged
-
-# Of a row of which so much was seen, the rest is taken to be alike: a queue can be longer than what threads remember.
-KNOWN_PART = 0.5
 
 LOOKS = 2  # waits that are one: after deadlock_timeout, 1 s, a session wakes up to look for a deadlock, and sleeps on
 
@@ -76,7 +74,7 @@ def _with_rest(model: Model, claims: Mapping[str | Pair, int], known: Mapping[st
     found: dict[str | Pair, int] = {}
     for pair, ns in claims.items():
         key = pair[1]
-        enough = known[key] + looks_ns(model, [key]) >= KNOWN_PART * rows[key]
+        enough = known[key] + looks_ns(model, [key]) >= sql_policy.queue_seen_share * rows[key]
         found[pair] = round(ns * max(rows[key], known[key]) / known[key]) if enough else ns
     return found
 
@@ -87,8 +85,10 @@ def _unreleased(model: Model, found: Behind) -> Behind:
     A session that was idle in one meanwhile may have it, unless another one was busy all along: that may have it, too.
     """
     end_ns = model.header.start_ns + model.window_ns
-    waiting = open_waits(model, LOCK, lambda wait: wait.is_kept_to_the_end, part=STILL_PART)
-    holding = open_waits(model, EVENTS, lambda wait: wait.is_idle_in_transaction, part=STILL_PART)
+    waiting = open_waits(model, LOCK, lambda wait: wait.is_kept_to_the_end, part=general_policy.still_waiting_share)
+    holding = open_waits(
+        model, EVENTS, lambda wait: wait.is_idle_in_transaction, part=general_policy.still_waiting_share
+    )
     if not waiting or not holding or found.claims or _busy_besides(model, {thread.pid for thread, _ in waiting}):
         return found
     holder, hold = min(holding, key=lambda pair: (pair[1].since_ns, pair[0].pid))
@@ -106,7 +106,7 @@ def _unreleased(model: Model, found: Behind) -> Behind:
 
 def _busy_besides(model: Model, waiters: Set[int]) -> bool:
     """Return whether a session that does not wait for a lock was busy for as long as others waited at the end."""
-    least_ns = STILL_PART * model.window_ns
+    least_ns = general_policy.still_waiting_share * model.window_ns
     busy = (
         sum(total.ns for name, total in thread.accounts.items() if counted(name) and name != LOCK)
         for thread in model.threads

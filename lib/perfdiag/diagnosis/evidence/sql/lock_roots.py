@@ -7,17 +7,14 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, does_in_brief
 from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, chains_behind, looks_ns, wait_of
+from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.significance import plain, thread_of
 from perfdiag.model.model import Model
 from perfdiag.model.waits.postgres_wait_names import CLIENT, IPC, TIMEOUT
 from perfdiag.model.waits.postgres_waits import SessionWait
 from perfdiag.model.waits.wait_chains import NO_NEWS
 
-# One holder, or one thing that holders do, with this part of what is known is named.
-MAJORITY = 0.5
 _SAID = {CLIENT: "waits for its client", TIMEOUT: "sleeps", IPC: "waits for another process of the server"}
-# Of less of the time a root tells nothing about the rest.
-KNOWN = 0.25
 
 
 @dataclass(frozen=True)
@@ -80,14 +77,14 @@ def root_of(model: Model, keys: Sequence[str], waited_ns: int) -> Root | None:
         if tid := chain.root_tid or chain.some_tid:
             holders[tid] = holders.get(tid, 0) + chain.ns
     known_ns = sum(roots.values())
-    if not waited_ns or not known_ns or known_ns + looks_ns(model, keys) < KNOWN * waited_ns:
+    if not waited_ns or not known_ns or known_ns + looks_ns(model, keys) < sql_policy.lock_known_share * waited_ns:
         return None
     pair = max(roots, key=lambda each: roots[each])
     tid = max(holders, key=lambda each: holders[each], default=0)
-    one = bool(tid) and holders[tid] >= MAJORITY * known_ns
+    one = bool(tid) and holders[tid] >= sql_policy.lock_holder_share * known_ns
     thread = thread_of(model, tid) if one else None
     name = f"{plain(thread.comm)} ({tid})" if thread else "sessions in turn"
-    if roots[pair] < MAJORITY * known_ns:
+    if roots[pair] < sql_policy.lock_holder_share * known_ns:
         return Root(known_ns, min(1.0, known_ns / waited_ns), "", "", tid if one else 0, name)
     part = min(1.0, roots[pair] / waited_ns)
     return Root(roots[pair], part, pair[0], names[pair], tid if one else 0, name, wait_of(model, pair[1]))

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, called_by, words
-from perfdiag.diagnosis.evidence.cpu.time_split import NO_SPLIT, cheaper, sample_limits, split_error, split_limit
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, called_by, words
+from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -21,11 +22,6 @@ from perfdiag.diagnosis.rule import (
 )
 from perfdiag.diagnosis.significance import duration, fix, percent, plain, worth
 from perfdiag.model.model import Model
-
-# Above half of the busy time no other cause can be larger.
-BOUND_SHARE = 0.5
-# A loop that waits for a flag in memory shows one function in nearly every sample; real work seldom does.
-ONE_LOOP = 0.95
 
 
 @rule(
@@ -48,10 +44,10 @@ def bound(model: Model) -> Iterable[Outcome]:
     ns = model.ns("cpu.user") - sum(loop.user_ns for loop in spinning(model))
     share = ns / model.busy_ns if model.busy_ns else 0.0
     error = split_error(model)
-    if share < BOUND_SHARE or not worth(model, ns):
+    if share < cpu_policy.bound_share or not worth(model, ns):
         cpu = model.ns(*CPU)
         text = f"own code {duration(ns)}, {percent(share)} of busy time"
-        if error > NO_SPLIT:
+        if error > cpu_policy.split_unknown_share:
             text = f"user or kernel code {duration(cpu)}, {percent(cpu / model.busy_ns)} of busy time"
         yield Check("CPU-BOUND", text, share, "share")
         return
@@ -74,11 +70,11 @@ def _finding(model: Model, ns: int, share: float, error: float) -> Finding:
     garbage = collection(model, samples)
     if garbage:
         evidence.append(garbage.evidence)
-    named = samples.hottest(1) if samples.count >= ENOUGH else []
+    named = samples.hottest(1) if samples.count >= cpu_policy.samples_for_function else []
     top = f" {named[0][0]} is innermost in {named[0][1]} of CPU samples." if named else ""
     if garbage:
         top = f" {garbage.part} of its CPU samples are in the garbage collector."
-    own = "its own code" if error <= NO_SPLIT else "user or kernel code"
+    own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {percent(share)} of its busy time in {own}.{top}"
     remedy = fix(f"{cheaper(samples)}, or use more or faster CPUs")
     return conclude(
@@ -95,7 +91,7 @@ def _finding(model: Model, ns: int, share: float, error: float) -> Finding:
             "cache misses or a busy sibling hyperthread slow this code (not measured here)",
             *(
                 [f"{named[0][0]} polls a flag in memory, and only looks like computing"]
-                if named and named[0][1].share >= ONE_LOOP
+                if named and named[0][1].share >= cpu_policy.one_loop_share
                 else []
             ),
         ],
@@ -110,7 +106,7 @@ def _threads(model: Model) -> list[Evidence]:
 
 
 def _functions(samples: CpuSamples) -> list[Evidence]:
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         return []
     hottest, called = samples.hottest(), called_by(samples)
     first = f"; the first{called}" if called else ""

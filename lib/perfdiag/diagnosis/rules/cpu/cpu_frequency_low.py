@@ -8,15 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from perfdiag.diagnosis.evidence.cpu.delivered_clock import Clock, read_clock, read_loop
 from perfdiag.diagnosis.evidence.target import RUNNING, again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import attempt, duration, fix, percent, plain, worth
 from perfdiag.facts.host_facts import FrequencyPolicy
 from perfdiag.model.model import Model
-
-# Heat and measuring errors explain less than a tenth below the rated clock.
-LOW_CLOCK = 0.9
-# A package that draws this much of its power limit is slowed down by the limit.
-AT_THE_LIMIT = 0.95
 
 
 @rule(
@@ -67,11 +63,11 @@ def low_clock(model: Model) -> Iterable[Outcome]:
         return
     lost = {name: round(model.ns(name) * max(0.0, 1 - clock.ratio)) for name in RUNNING}
     ns = sum(lost.values())
-    if clock.ratio >= LOW_CLOCK or not worth(model, ns):
+    if clock.ratio >= cpu_policy.low_clock_share or not worth(model, ns):
         name = "requested clock" if clock.asked_for else "delivered clock"
         yield Check("CPU-FREQUENCY-LOW", f"{name} {_words(clock)}", clock.ratio, "share", large=False)
         return
-    if clock.ratio + clock.error >= LOW_CLOCK:
+    if clock.ratio + clock.error >= cpu_policy.low_clock_share:
         yield Silence(
             "CPU-FREQUENCY-LOW",
             f"the delivered clock is too uncertain: {_words(clock)}",
@@ -115,7 +111,7 @@ def _finding(model: Model, clock: Clock, lost: Mapping[str, int]) -> Finding:
 def _by_loop(model: Model, clock: Clock) -> Check | Silence:
     """Judge by a short loop on another CPU: it can rule a low clock out, but never claims the target's time."""
     text = f"{_words(clock)} at the start or end of the window ({clock.method})"
-    if clock.ratio - clock.error >= LOW_CLOCK:
+    if clock.ratio - clock.error >= cpu_policy.low_clock_share:
         return Check("CPU-FREQUENCY-LOW", text, clock.ratio, "share", large=False)
     return Silence(
         "CPU-FREQUENCY-LOW",
@@ -177,7 +173,12 @@ def _held_down(model: Model, policies: Sequence[FrequencyPolicy]) -> list[Eviden
         part = limits.allowed_percent
         found.append(Evidence(f"max_perf_pct allows {part} %", float(part), "percent", "max_perf_pct"))
     for zone in limits.zones if limits else ():
-        if zone.enabled and zone.watts and zone.limit_watts and zone.watts >= AT_THE_LIMIT * zone.limit_watts:
+        if (
+            zone.enabled
+            and zone.watts
+            and zone.limit_watts
+            and zone.watts >= cpu_policy.at_power_limit_share * zone.limit_watts
+        ):
             text = f"{plain(zone.name)} draws {zone.watts:.0f} W of its limit of {zone.limit_watts:.0f} W"
             found.append(Evidence(text, zone.watts, "W", "RAPL"))
     return found
@@ -196,7 +197,9 @@ def _ruled_out(model: Model, policies: Sequence[FrequencyPolicy], hot: int | Non
     return found + [
         f"the power limit: {plain(zone.name)} draws {zone.watts:.0f} of {zone.limit_watts:.0f} W"
         for zone in (limits.zones if limits else ())
-        if zone.watts is not None and zone.limit_watts and zone.watts < AT_THE_LIMIT * zone.limit_watts
+        if zone.watts is not None
+        and zone.limit_watts
+        and zone.watts < cpu_policy.at_power_limit_share * zone.limit_watts
     ]
 
 

@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -21,14 +22,6 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import duration, fault, fix, percent, plain, worth
 from perfdiag.model.model import Model
 
-# A network server spends about a tenth of its CPU time in interrupts; a quarter is too much.
-USUAL_PART = 0.1
-HEAVY_PART = 0.25
-# Below a twentieth of one CPU, interrupts that hit a few threads are no fault.
-LOADED_PART = 0.05
-# Loopback has nine in ten packets and half of the softirqs: device queues do not matter.
-LOOPBACK_PART = 0.9
-LOOPBACK_OF_SOFTIRQS = 0.5
 # On loopback the sender also does the receive work, inside these functions, and need not wait.
 SENDING = ("sock_sendmsg", "__sock_sendmsg", "sock_write_iter", "tcp_sendmsg", "udp_sendmsg", "udpv6_sendmsg")
 
@@ -71,12 +64,12 @@ def heavy(model: Model) -> Iterable[Outcome]:
                 "perfdiag check (feature irq)",
             )
         return
-    if part < USUAL_PART or not worth(model, ns):
+    if part < cpu_policy.irq_usual_share or not worth(model, ns):
         yield Check("CPU-IRQ-HEAVY", f"interrupts {percent(part)} of CPU time", part, "share")
         return
     loopback = _loopback(model)
     own = loopback is not None and _talks_locally(model)
-    loaded = part >= HEAVY_PART and ns >= LOADED_PART * model.window_ns
+    loaded = part >= cpu_policy.irq_heavy_share and ns >= cpu_policy.irq_loaded_share * model.window_ns
     severity = fault(model, ns) if loaded and not own else Severity.INFO
     whose = "its own loopback connections" if own else "loopback connections on this host"
     mostly = f", mostly for {whose}" if loopback else ""
@@ -149,10 +142,17 @@ def _loopback(model: Model) -> Evidence | None:
     receiving = model.facts.softirqs.get("NET_RX", 0)
     elsewhere = receiving > 2 * local  # interfaces of other network namespaces are not counted here
     unseen = receiving - whole
-    if unseen > max(LOOPBACK_PART * receiving, LOOPBACK_OF_SOFTIRQS * softirqs) and _waits_locally(model):
+    if unseen > max(
+        cpu_policy.loopback_packets_share * receiving, cpu_policy.loopback_softirqs_share * softirqs
+    ) and _waits_locally(model):
         text = f"{receiving:,} receive softirqs, {whole:,} packets here: the rest is in another network namespace"
         return Evidence(text, float(receiving), "count", "/proc/softirqs, /sys/class/net")
-    if not local or local < LOOPBACK_PART * whole or receiving < LOOPBACK_OF_SOFTIRQS * softirqs or elsewhere:
+    if (
+        not local
+        or local < cpu_policy.loopback_packets_share * whole
+        or receiving < cpu_policy.loopback_softirqs_share * softirqs
+        or elsewhere
+    ):
         return None
     text = f"{local:,} of {whole:,} received packets were loopback"
     return Evidence(text, local / whole, "share", "/sys/class/net")

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, PURPOSES, CpuSamples, Part, words
-from perfdiag.diagnosis.evidence.cpu.time_split import NO_SPLIT, SPLIT_ERROR, sample_limits, split_error, split_limit
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, PURPOSES, CpuSamples, Part, words
+from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy, general_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -21,14 +22,8 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, worth
+from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.model.model import Model
-
-# A fifth of the busy time and two fifths of the CPU time: below that the target's own code dominates.
-KERNEL_SHARE = 0.2
-KERNEL_OF_CPU = 0.4
-# A healthy system spends under 1 % of its CPU time spinning for kernel locks.
-LOCK_SPIN_SHARE = 0.1
 
 
 @rule(
@@ -58,10 +53,17 @@ def kernel_heavy(model: Model) -> Iterable[Outcome]:
     kernel, cpu = _kernel_ns(model), model.ns(*CPU)
     samples = CpuSamples(model)
     spins = samples.inside(LOCK_SPINS)
-    contended = samples.count >= ENOUGH and spins.share - spins.error >= LOCK_SPIN_SHARE
+    contended = (
+        samples.count >= cpu_policy.samples_for_function
+        and spins.share - spins.error >= cpu_policy.kernel_lock_spin_share
+    )
     if contended and worth(model, _spun_ns(model, spins)):
         yield _contended(model, samples, spins)
-    elif kernel >= KERNEL_OF_CPU * cpu and kernel >= KERNEL_SHARE * model.busy_ns and worth(model, kernel):
+    elif (
+        kernel >= cpu_policy.kernel_of_cpu_share * cpu
+        and kernel >= cpu_policy.kernel_of_busy_share * model.busy_ns
+        and worth(model, kernel)
+    ):
         yield _profile(model, samples)
     else:
         yield _little(model)
@@ -105,16 +107,16 @@ def _little(model: Model) -> Outcome:
     """Return the check of little kernel time, or the silence of too few ticks."""
     kernel, cpu, error = _kernel_ns(model), model.ns(*CPU), split_error(model)
     of_cpu = kernel / cpu if cpu else 0.0
-    coarse = error > SPLIT_ERROR and of_cpu + error >= KERNEL_OF_CPU
-    if coarse and cpu * KERNEL_OF_CPU >= KERNEL_SHARE * model.busy_ns:
+    coarse = error > cpu_policy.split_error_share and of_cpu + error >= cpu_policy.kernel_of_cpu_share
+    if coarse and cpu * cpu_policy.kernel_of_cpu_share >= cpu_policy.kernel_of_busy_share * model.busy_ns:
         return Silence(
             "CPU-KERNEL-HEAVY",
             f"too few ticks to tell user from kernel: kernel {percent(of_cpu)} +-{percent(error)} of CPU time",
             f"record longer: {again(model, '--duration 60')}",
         )
-    large = of_cpu >= FAULT_SHARE and worth(model, kernel)  # all of next to nothing is next to nothing
+    large = of_cpu >= general_policy.fault_share and worth(model, kernel)  # all of next to nothing is next to nothing
     text = f"kernel {duration(kernel)}, {percent(of_cpu)} of CPU time"
-    if error > NO_SPLIT:
+    if error > cpu_policy.split_unknown_share:
         text = f"kernel at most {duration(cpu)} (too few ticks to tell it from user)"
     return Check("CPU-KERNEL-HEAVY", text, of_cpu, "share", large=large)
 
@@ -158,7 +160,7 @@ def _paths(samples: CpuSamples, found: Sequence[Work]) -> list[Evidence]:
     if found:
         parts = ", ".join(f"{each.part} {each.name}" for each in found)
         paths.append(Evidence(f"{parts} (of kernel samples)", float(samples.count), "count", PURPOSES))
-    hottest = samples.hottest(kernel=True) if samples.count >= ENOUGH else []
+    hottest = samples.hottest(kernel=True) if samples.count >= cpu_policy.samples_for_function else []
     if hottest:
         text = f"{words(hottest)} of {samples.count:,} CPU samples"
         first = hottest[0][1]

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper
 from perfdiag.diagnosis.evidence.pipelines import Pipeline, Stage, pipelines
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, usable_cpus
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -26,14 +27,6 @@ from perfdiag.diagnosis.significance import by_key, duration, fault, fix, percen
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
-# A thread that runs for nine tenths of its life has no room for more work.
-SATURATED = 0.9
-# A second thread that runs half of the time shows that the work is shared after all.
-OTHERS = 0.5
-# Shorter lives say nothing: every program starts with a burst on one thread.
-OBSERVED_NS = 1_000_000_000
-# The awaited stage of a pipeline is its limit if it ran or was runnable for this much of its life.
-STAGE_READY = 0.7
 # Waits of others that the thread ended: its locks, its pipes and sockets.
 DEPENDENT = ("lock.futex", "lock.file", "lock.kernel", "lock.database", "ipc.pipe", "ipc.unix")
 
@@ -61,7 +54,8 @@ def single_thread(model: Model) -> Iterable[Outcome]:
     """Join CPU time by thread with the waits that the busiest thread ended."""
     folded = sum(cpu_ns(thread) for thread in model.threads if not thread.tid)
     alone = [thread for thread in model.threads if thread.tid]
-    needed = min(OBSERVED_NS, round(SATURATED * model.window_ns))
+    saturation = cpu_policy.single_thread_saturated_share
+    needed = min(cpu_policy.single_thread_observed_ns, round(saturation * model.window_ns))
     running = sorted((t for t in alone if t.wall_ns >= needed), key=_load, reverse=True)
     if not worth(model, model.ns(*CPU)):
         return
@@ -81,9 +75,9 @@ def single_thread(model: Model) -> Iterable[Outcome]:
         return
     asking = {loop.pid for loop in spinning(model)}
     running = [thread for thread in running if thread.pid not in asking]  # a polling loop always runs
-    saturated = [thread for thread in running if _load(thread) >= SATURATED]
-    second = max((_load(thread) for thread in running if _load(thread) < SATURATED), default=0.0)
-    if len(saturated) != 1 or len(alone) < 2 or second > OTHERS or cpus < 2:
+    saturated = [thread for thread in running if _load(thread) >= saturation]
+    second = max((_load(thread) for thread in running if _load(thread) < saturation), default=0.0)
+    if len(saturated) != 1 or len(alone) < 2 or second > cpu_policy.single_thread_others_share or cpus < 2:
         if running and len(alone) > 1:
             name, load = plain(running[0].comm), _load(running[0])
             yield Check(
@@ -92,7 +86,7 @@ def single_thread(model: Model) -> Iterable[Outcome]:
                 f" {percent(_load(running[1]) if len(running) > 1 else 0.0)}, on {cpus} CPUs",
                 load,
                 "share",
-                large=load >= SATURATED,
+                large=load >= saturation,
             )
         return
     thread, others = saturated[0], len(alone) - 1
@@ -111,7 +105,7 @@ def _limiting_stage(model: Model) -> tuple[Pipeline, Stage] | None:
     """Return the pipeline with the longest waits whose limit computes, and that stage of it."""
     for pipeline in pipelines(model)[0]:
         stage = pipeline.works
-        if worth(model, pipeline.ns) and stage and stage.ready >= STAGE_READY:
+        if worth(model, pipeline.ns) and stage and stage.ready >= cpu_policy.pipeline_stage_ready_share:
             return pipeline, stage
     return None
 
@@ -156,7 +150,7 @@ def _finding(
         severity=severity,
         doubts=[
             ""
-            if samples.count >= ENOUGH
+            if samples.count >= cpu_policy.samples_for_function
             else f"only {samples.count} CPU samples of its process, too few to name functions"
         ],
         evidence=evidence,
@@ -191,7 +185,7 @@ def _waits_for_it(thread: ThreadLedger, beside: str, waiting: Sequence[Row], wai
 
 def _functions(samples: CpuSamples) -> list[Evidence]:
     """Return the hottest functions of its process, in user space or the kernel, where most samples are."""
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         return []
     hottest = samples.hottest(2, kernel=samples.part(lambda stack: bool(stack.kernel)).share > 0.5)
     text = f"{words(hottest)} of {samples.count:,} CPU samples of its process"

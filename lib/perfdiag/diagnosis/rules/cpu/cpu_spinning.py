@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.spinning import Loop, asking_call, sleepless, sleeps, spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -67,7 +68,7 @@ def cpu_spinning(model: Model) -> Iterable[Outcome]:
     if not worth(model, awake_ns):
         return
     count = CpuSamples(model).count
-    if count < ENOUGH:
+    if count < cpu_policy.samples_for_function:
         why = f"only {count} CPU samples" if model.measured("stacks") else "no CPU stacks were sampled"
         reason = f"threads that hardly sleep ran {duration(awake_ns)}: they work or poll, unknown ({why})"
         yield Silence(ID, reason, f"record longer: {again(model, '--duration 60')}")

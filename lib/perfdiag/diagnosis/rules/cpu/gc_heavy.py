@@ -7,20 +7,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples, Part, part_of
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits
 from perfdiag.diagnosis.evidence.jvm.stopped_time import has_pressure
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Check, Claim, Confidence, Evidence, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import duration, percent, total_ns
 from perfdiag.model.model import Model
 
 ID = "GC-HEAVY"
 LOCK, RUNQ = "lock.futex", "runq.busy"
-# Collectors aim at far less: Go's at a quarter of the CPUs, Java's G1 at 8 %, its parallel one at 1 %.
-MOST = 0.5
 
 
 @rule(
@@ -46,14 +45,14 @@ MOST = 0.5
 def collects_garbage(model: Model) -> Iterable[Outcome]:
     """Judge the part of the CPU samples that are inside a collector."""
     samples = CpuSamples(model)
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         if not model.measured("stacks"):
             yield Silence(ID, "no CPU stack was sampled", "see perfdiag check, feature stacks")
         return
     garbage = collection(model, samples)
     part = _part(model, samples, garbage) if garbage else None
     gives_way = garbage is not None and garbage.collector.runtime == "Java" and has_pressure(model)
-    if garbage is None or part is None or part.share - part.error <= MOST or gives_way:
+    if garbage is None or part is None or part.share - part.error <= cpu_policy.collector_heavy_share or gives_way:
         text = f"garbage collection {part or 'under a tenth'} of {samples.count:,} CPU samples"
         yield Check(ID, text, part.share if part else 0.0, "share", large=False)
         return

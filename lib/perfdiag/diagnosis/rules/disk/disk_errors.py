@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, backin
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -25,8 +26,6 @@ from perfdiag.facts.host_facts import Disk, LogLine
 from perfdiag.model.model import Model, once
 from perfdiag.recording import schema
 
-# Waits over a second (a bucket's edge) are retries and timeouts.
-TIMEOUT_NS = 1_073_741_824
 # A refused discard or device query says nothing about health.
 FAILING = ("read", "write", "flush")
 
@@ -139,7 +138,7 @@ def _timeouts(model: Model, where: Backing) -> dict[str | tuple[str, str], int]:
     claims: dict[str | tuple[str, str], int] = {}
     for row in model.rows_of(*DISK):
         if device_of(row) == where.device:
-            ns = round(row.distribution.sum_ns * share_above(row.distribution, TIMEOUT_NS))
+            ns = round(row.distribution.sum_ns * share_above(row.distribution, disk_policy.timeout_ns))
             if ns:
                 claims[row.account, row.key] = claims.get((row.account, row.key), 0) + ns
     return claims

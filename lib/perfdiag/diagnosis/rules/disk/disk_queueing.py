@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device_of
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits, unmeasured
-from perfdiag.diagnosis.evidence.disk.disk_waits import CHAIN, KINDS, Case, case_of
+from perfdiag.diagnosis.evidence.disk.disk_waits import KINDS, Case, case_of
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
 from perfdiag.diagnosis.evidence.target import again, setting, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -35,11 +36,6 @@ from perfdiag.diagnosis.significance import (
     worth,
 )
 from perfdiag.model.model import Model
-
-# Queueing is the cause if it takes at least half of the requests' time ...
-QUEUED_PART = 0.5
-# ... and a millisecond: schedulers merge and devices work in parallel in shorter queues.
-QUEUED_NS = 1_000_000
 
 
 @rule(
@@ -83,7 +79,7 @@ def queueing(model: Model) -> Iterable[Outcome]:
         ns = round(total_ns(rows) * part * _explained(case))
         # A wait shorter than the queue was not in it: the scheduler let it pass.
         stood = case.wait_ns >= queue_ns
-        if part < QUEUED_PART or queue_ns < QUEUED_NS or not stood or not worth(model, ns):
+        if part < disk_policy.queued_share or queue_ns < disk_policy.queued_ns or not stood or not worth(model, ns):
             others = "" if stood else f" (other processes' requests: {subject(model)}'s waits are shorter)"
             yield Check(
                 "DISK-QUEUEING",
@@ -140,7 +136,7 @@ def _explained(case: Case) -> float:
     """Return the part of a wait its requests explain; the rest passes above the device."""
     mean_wait = case.wait.sum_ns / case.wait.count if case.wait.count else 0.0
     mean_request = case.chain.mean_ns
-    return min(1.0, CHAIN * mean_request / mean_wait) if mean_wait else 0.0
+    return min(1.0, disk_policy.requests_per_wait * mean_request / mean_wait) if mean_wait else 0.0
 
 
 def _busy(model: Model, where: Backing) -> list[Evidence]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, STREAM_BYTES, Requests
+from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Requests
 from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, waited
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
     brief,
@@ -26,8 +27,6 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.facts.host_facts import Disk, DiskActivity
 from perfdiag.model.model import Model
 
-# Busy 95 % of the time is always busy; a rotating disk serves one request at a time, others several.
-BUSY = 0.95
 IN_FLIGHT = {"rotational": 2.0, "solid": 4.0, "unknown": 4.0}
 # Why an always busy disk may still do more.
 _LIMITS = {
@@ -90,7 +89,7 @@ class _Load:
     @property
     def streams(self) -> bool:
         """Whether requests are large: a streaming disk should be busy."""
-        return self.bytes / self.requests >= STREAM_BYTES
+        return self.bytes / self.requests >= disk_policy.stream_request_bytes
 
 
 def _load(disk: Disk, activity: DiskActivity, window_ns: int) -> _Load:
@@ -122,14 +121,14 @@ def _saturated(model: Model, item: Waited) -> Iterable[Outcome]:
             yield _finding(model, item, load, claims)
         else:
             text = f"{load.name} busy {percent(min(1.0, load.busy))}, {load.in_flight:.1f} requests in flight"
-            yield Check("DISK-SATURATED", text, load.busy, "share", large=load.busy >= BUSY)
+            yield Check("DISK-SATURATED", text, load.busy, "share", large=load.busy >= disk_policy.saturated_share)
 
 
 def _full(item: Waited, load: _Load) -> bool:
     """Return whether a disk is at its limit and the target suffers."""
     norm_ns = item.where.norm_ns(Requests(load.requests, load.bytes, item.requests.queue, item.requests.service))
     felt = typical_ns(together(item.rows)) >= norm_ns  # the scheduler may favour the target on a full disk
-    queued = load.busy >= BUSY and load.in_flight >= IN_FLIGHT[item.where.medium]
+    queued = load.busy >= disk_policy.saturated_share and load.in_flight >= IN_FLIGHT[item.where.medium]
     return felt and queued and load.mean_ns >= norm_ns
 
 

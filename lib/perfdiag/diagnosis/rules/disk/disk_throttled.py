@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
 from perfdiag.diagnosis.evidence.disk.disk_waits import KINDS, Case, case_of
 from perfdiag.diagnosis.evidence.target import again, setting, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -38,10 +39,6 @@ VERSION_1_FILES = {
     "riops": "blkio.throttle.read_iops_device",
     "wiops": "blkio.throttle.write_iops_device",
 }
-# A group with four fifths of its limit used is at the limit: the kernel grants it in slices.
-AT_LIMIT = 0.8
-# The trial limit: large enough to see the effect, small enough to protect other groups.
-LIMIT_FACTOR = 2
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ def throttled(model: Model) -> Iterable[Outcome]:
             continue
         tightest = max(limits, key=lambda limit: limit.used if limit.used is not None else 0.0)
         most = tightest.used if tightest.used is not None else _most(model, case, tightest)
-        reached = most is None or most >= AT_LIMIT
+        reached = most is None or most >= disk_policy.at_limit_share
         if not reached or (case.chain.count and not case.above):
             used = "unknown" if most is None else percent(most)
             felt = f", but {KINDS[account].nouns} are as fast as the device" if reached else ""
@@ -177,7 +174,7 @@ def _limits(model: Model, account: str, where: Backing) -> list[Limit]:
 
 
 def _raised(limit: Limit) -> Remedy:
-    path, wanted = limit.group.path, LIMIT_FACTOR * limit.value
+    path, wanted = limit.group.path, disk_policy.trial_limit_factor * limit.value
     if limit.group.version == 2:
         return setting(
             f"{path}/io.max", f"{limit.device} {limit.key}={wanted}", f"{limit.device} {limit.key}={limit.value}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.disk.backing_disks import requests_of
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import (
     Evidence,
     Mechanism,
@@ -29,11 +30,6 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model
 
 URING = "wait.io_uring"
-
-# A rotating disk answers in 10 ms: a longer completion met a queue, a slow device or a slow peer.
-SLOW_COMPLETION_NS = 10_000_000
-# A device explains waits if its requests take at least half as long on average.
-EXPLAINING_PART = 0.5
 
 
 @rule(
@@ -65,9 +61,12 @@ def io_uring(model: Model) -> Iterable[Outcome]:
     evidence = [waits(whole, "waits for completions")]
     busiest = max(model.devices, key=lambda device: device.queue_ns + device.service_ns, default=None)
     each = requests_of([busiest]).mean_ns if busiest and busiest.count else 0
-    explained = each >= EXPLAINING_PART * typical
+    explained, slow = (
+        each >= disk_policy.completion_explained_share * typical,
+        typical >= disk_policy.slow_completion_ns,
+    )
     uncounted = any(row.key != "inflight" for row in rows)
-    untold = "" if explained or typical < SLOW_COMPLETION_NS else " No disk takes that long: the cause is unknown."
+    untold = " No disk takes that long: the cause is unknown." if slow and not explained else ""
     if busiest and each:
         evidence.append(
             Evidence(
@@ -86,10 +85,8 @@ def io_uring(model: Model) -> Iterable[Outcome]:
             f"Threads waited {duration(taken_ns)} for completions, half of it in waits of {about(typical)} or"
             f" more.{untold}"
         ),
-        mechanism=(
-            Mechanism.UNDETERMINED if untold else Mechanism.SLOW if typical >= SLOW_COMPLETION_NS else Mechanism.OTHERS
-        ),
-        departs=explained and typical >= SLOW_COMPLETION_NS,
+        mechanism=Mechanism.UNDETERMINED if untold else Mechanism.SLOW if slow else Mechanism.OTHERS,
+        departs=explained and slow,
         doubts=[
             "where the requests go (disk, peer) is unknown",
             "some waits may have had no request in flight (not counted)" if uncounted else "",

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, backing, device_of
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -31,8 +32,6 @@ from perfdiag.model.model import Model, Row
 
 ID = "STORAGE-LOOP"
 OPERATIONS = ("read", "write", "flush")
-# Below half of a wait the loop device is not the cause.
-MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def _case(model: Model, device: str, rows: list[Row]) -> Case | None:
     if len(loops) != 1 or len(where.disks) != 1:
         return None
     requests = where.requests(model, *OPERATIONS)
-    if requests.typical_ns < MOSTLY * typical_ns(together(rows)):
+    if requests.typical_ns < disk_policy.loop_device_share * typical_ns(together(rows)):
         return None
     below = _mount_of_file(model, loops[0].label or "")
     disk = backing(model, below.device) if below else None

@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.system_calls import system_call
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import filesystem_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, percent, worth
 from perfdiag.model.model import Model
@@ -55,17 +56,6 @@ STATS = ("vfs_statx", "vfs_fstatat", "do_statx", "__do_sys_newfstatat", "__do_sy
 GETDENTS = ("getdents", "getdents64", "readdir")
 CPU = ("cpu.user", "cpu.kernel")
 
-# With fewer samples the error of the share exceeds half of it.
-ENOUGH_SAMPLES = 20
-# A directory is huge if listing takes far longer than opening (small ones: 1 to 5 samples listing per sample opening),
-# or if most of a look-up walks its entries.
-LISTING_RATIO = 20
-WALKING_PART = 0.5
-# With this many samples and no opening, opening is at most one in twenty (rule of three).
-ENOUGH_LISTING = 60
-# Path look-ups take some percent of any program that opens files; below a tenth they are usual.
-LOOKUP_SHARE = 0.10
-
 
 @rule(
     "DIR-HUGE",
@@ -96,8 +86,8 @@ def huge(model: Model) -> Iterable[Outcome]:
     if unseen or (not taken.samples.count and not taken.reads):
         yield from [unseen] if unseen else []
         return
-    norm_ns = LOOKUP_SHARE * model.busy_ns if taken.only_lookups else 0
-    few = taken.inside.count < ENOUGH_SAMPLES and not taken.reads
+    norm_ns = filesystem_policy.lookup_share * model.busy_ns if taken.only_lookups else 0
+    few = taken.inside.count < filesystem_policy.directory_samples and not taken.reads
     if few or not worth(model, taken.total_ns) or taken.total_ns < norm_ns:
         part = taken.total_ns / model.busy_ns if model.busy_ns else 0.0
         text = (
@@ -248,7 +238,7 @@ def _lists_one(samples: CpuSamples, *, scans: bool) -> str:
     listing = samples.inside(LISTING).count
     opens = PATHS if scans else OPENING
     opening = sum(s.count for s in samples.stacks if _holds(s.kernel, opens) and not _holds(s.kernel, LISTING))
-    if listing >= ENOUGH_LISTING and listing >= LISTING_RATIO * opening:
+    if listing >= filesystem_policy.listing_samples and listing >= filesystem_policy.listing_factor * opening:
         return f"{listing:,} samples list entries, {opening:,} open or look up"
     return ""
 
@@ -258,7 +248,7 @@ def _searches_one(samples: CpuSamples) -> str:
     paths = [s for s in samples.stacks if _holds(s.kernel, PATHS) and not _holds(s.kernel, LISTING)]
     opening = sum(stack.count for stack in paths)
     searching = sum(stack.count for stack in paths if _holds(stack.kernel, WALKING))
-    if searching >= ENOUGH_SAMPLES and searching >= WALKING_PART * opening:
+    if searching >= filesystem_policy.directory_samples and searching >= filesystem_policy.walking_share * opening:
         return f"{searching:,} of {opening:,} look-up samples walk entries"
     return ""
 

@@ -8,6 +8,7 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import filesystem_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -35,14 +36,8 @@ from perfdiag.recording.distribution import Distribution
 # NFS has its own accounts and rules; its waits are here only if a recording could not separate them.
 REMOTE = ("remote.fs",)
 
-# One answer needs a round trip (under 1 ms inside a site) and at most one disk seek (4 ms).
-SLOW_ANSWER_NS = 5_000_000
 # What serves files over a network, or from a process: "fuse.sshfs" too, but not "fusectl".
 _TYPES = ("fuse.", "fuseblk", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs")
-# Waits from 134 ms on (a bucket's edge) are no disk access: retransmission, a stopped server, a dead network path.
-STALL_NS = 134_217_728
-# A thread hangs if its wait lasted half of the window and has not ended.
-HANGING_PART = 0.5
 
 
 @rule(
@@ -89,9 +84,13 @@ def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
     name += f" and {others} smaller mount{'s' * (others > 1)}" if others else ""
     whole = together(rows)
     typical = typical_ns(whole)
-    hanging = [thread for thread, wait in still_waiting(model, *REMOTE, part=HANGING_PART) if wait.object in keys]
+    hanging = [
+        thread
+        for thread, wait in still_waiting(model, *REMOTE, part=filesystem_policy.hanging_share)
+        if wait.object in keys
+    ]
     severity, claim, mechanism, headline = _remote_claim(model, name, whole, len(hanging), several=bool(others))
-    stalled = share_above(whole, STALL_NS)
+    stalled = share_above(whole, filesystem_policy.stall_ns)
     evidence = [waits(whole, "answers")]
     if stalled:
         evidence.append(Evidence(f"{percent(stalled)} of that time in answers over 134 ms", stalled, "share", "ledger"))
@@ -110,7 +109,7 @@ def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
             "the server's own disk, CPU or memory",
             *(["the FUSE daemon waits or has no CPU"] if fstype.startswith("fuse") else []),
         ],
-        verify=f"{again(model)}   (p50 under {duration(SLOW_ANSWER_NS)} on {name})",
+        verify=f"{again(model)}   (p50 under {duration(filesystem_policy.slow_answer_ns)} on {name})",
     )
 
 
@@ -125,7 +124,7 @@ def _remote_claim(
         )
         headline = f"Threads hang on {brief(name)}: its server or daemon may be dead"
         return Severity.CRITICAL, claim, Mechanism.FAILED, headline
-    if typical >= SLOW_ANSWER_NS:
+    if typical >= filesystem_policy.slow_answer_ns:
         claim = f"Half of the time on {name} is in answers of {about(typical)} or more."
         return fault(model, whole.sum_ns), claim, Mechanism.SLOW, f"{answer} slowly"
     claim = f"{subject(model, begin=True)} waited {whole.count:,} times for {name}, mostly for up to {about(typical)}."
@@ -174,7 +173,7 @@ def _remote_remedies(fstype: str, typical: int, daemon: tuple[str, str]) -> list
         first = fix("run mountstats --nfs (queue, wire and server per call), then check the server's disk and CPU")
     else:
         first = fix("check the server's CPU and disk, and the network to it")
-    if typical < SLOW_ANSWER_NS:
+    if typical < filesystem_policy.slow_answer_ns:
         return [fix("make fewer round trips: keep small files, locks and databases local; copy whole files"), first]
     return [first, fix("keep files with many small synchronous operations on a local file system")]
 

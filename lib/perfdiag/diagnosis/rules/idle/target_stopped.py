@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.requests.calls import without_time
-from perfdiag.diagnosis.evidence.requests.unread_time import HELD_UP_NS
 from perfdiag.diagnosis.evidence.stops import SHOWN, STOPPED, Stop, stops, who_and_remedy
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, idle_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, plain
+from perfdiag.diagnosis.significance import duration, fix, percent, plain
 from perfdiag.model.model import Model
 
 ID = "TARGET-STOPPED"
-MOST = 0.5  # of the window: who is stopped for so long does nothing else worth a word
 
 
 @rule(
@@ -38,7 +37,7 @@ def target_stopped(model: Model) -> Iterable[Outcome]:
     time, stopped = model.request_time if model.measured("requests") else None, stops(model)
     ns = time.accounts.get(STOPPED, 0) if time else 0
     many = model.accounts[STOPPED].count if STOPPED in model.accounts else 0
-    if time and ns >= FAULT_SHARE * time.ns and model.ns(STOPPED) >= HELD_UP_NS * many:
+    if time and ns >= general_policy.fault_share * time.ns and model.ns(STOPPED) >= requests_policy.held_up_ns * many:
         yield _of_requests(model, ns, stopped)
     elif stopped:
         yield _of_processes(model, stopped)
@@ -77,7 +76,7 @@ def _of_processes(model: Model, stopped: Sequence[Stop]) -> Finding:
     return conclude(
         model,
         {STOPPED: total_ns},
-        severity=Severity.WARNING if first.ns >= MOST * model.window_ns else Severity.INFO,
+        severity=Severity.WARNING if first.ns >= idle_policy.stopped_share * model.window_ns else Severity.INFO,
         headline=f"{names} {be} stopped by {by}",
         claim=f"{names} {be} stopped for {duration(first.ns)} of {duration(model.window_ns)} by {by}{continued}.",
         mechanism=Mechanism.STOPPED,

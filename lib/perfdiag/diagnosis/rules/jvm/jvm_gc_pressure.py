@@ -13,14 +13,13 @@ from perfdiag.diagnosis.evidence.jvm.stopped_time import (
 )
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 
 ON_REQUEST = "System.gc()"
-# A generation of what lives long that is fuller than this after a collection leaves too little to work with.
-NEARLY_FULL = 0.8
 
 
 @rule(
@@ -72,7 +71,9 @@ def _finding(model: Model, each: Stopped) -> Finding:
         claims,
         headline="Threads stop while the JVM collects garbage",
         claim=f"Threads waited {duration(ns)}{counted}{why}.{_state(full)}",
-        mechanism=Mechanism.LIMIT if full is not None and full >= NEARLY_FULL else Mechanism.BUSY,
+        mechanism=Mechanism.LIMIT
+        if full is not None and full >= jvm_policy.old_generation_full_share
+        else Mechanism.BUSY,
         departs=collecting_is_fault(model, each),
         best=Confidence.HIGH if machine else Confidence.MEDIUM,
         doubts=["" if machine else _unread(model, each.pid)],
@@ -92,7 +93,7 @@ def _unread(model: Model, pid: int) -> str:
 def _state(full: float | None) -> str:
     if full is None:
         return ""
-    if full >= NEARLY_FULL:
+    if full >= jvm_policy.old_generation_full_share:
         return f" The heap is too small for what lives in it: {percent(full)} of the old generation is in use."
     return f" What lives in the heap fits ({percent(full)} of the old generation): threads allocate fast."
 
@@ -103,7 +104,7 @@ def _remedies(pid: int, full: float | None, cause: str) -> list[Remedy]:
         return [fix(asks)]
     larger = fix("raise -Xmx, or keep less in memory; jcmd PID GC.class_histogram shows what".replace("PID", str(pid)))
     less = fix("allocate less: async-profiler -e alloc, or jcmd PID JFR.start, show where".replace("PID", str(pid)))
-    return [larger, less] if full is None or full >= NEARLY_FULL else [less, larger]
+    return [larger, less] if full is None or full >= jvm_policy.old_generation_full_share else [less, larger]
 
 
-__all__ = ["NEARLY_FULL", "pressure"]
+__all__ = ["pressure"]

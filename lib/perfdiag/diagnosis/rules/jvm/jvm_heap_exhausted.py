@@ -6,16 +6,12 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, collections_shown, fill, pool_shown, stopped
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, plain
 from perfdiag.model.java_machines import java_machines
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
-
-# HotSpot itself gives up (OutOfMemoryError: GC overhead limit exceeded) at 98 % of the time and 2 % of the heap freed:
-# a tenth of the time in full collections that leave the heap nine tenths full is on the way there.
-FULL = 0.9
-OF_WINDOW = 0.1
 
 
 @rule(
@@ -67,7 +63,10 @@ def _is_exhausted(each: Stopped) -> bool:
     old = machine.old if machine else None
     if machine is None or old is None or not old.limit_bytes or not machine.window_ns:
         return False
-    return old.used_bytes >= FULL * old.limit_bytes and full_ns(each) >= OF_WINDOW * machine.window_ns
+    return (
+        old.used_bytes >= jvm_policy.heap_exhausted_share * old.limit_bytes
+        and full_ns(each) >= jvm_policy.heap_exhausted_of_window_share * machine.window_ns
+    )
 
 
 def _finding(model: Model, each: Stopped) -> Finding:

@@ -6,18 +6,14 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, stopped
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, size
 from perfdiag.model.java_machines import JavaMachine, Pool, java_machines
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 
-# Committed, not used, is what hits the limit: room in pieces that belong to other class loaders is of no use.
-NEARLY_FULL = 0.9
 _OF_METADATA = ("Metadata GC", "Permanent Generation Full")
-# The limit that JDK 17 counts is the space it has reserved, not MaxMetaspaceSize. Full collections for metadata again
-# and again, with nothing committed in between, show that the limit is met.
-REPEATED = 3
 
 
 @rule(
@@ -44,7 +40,11 @@ def metaspace(model: Model) -> Iterable[Outcome]:
     nearly, highest = False, None
     for each in stopped(model):
         part = _part(each.machine.metaspace) if each.machine else None
-        if each.machine and part is not None and (part >= NEARLY_FULL or _meets_limit(each.machine)):
+        if (
+            each.machine
+            and part is not None
+            and (part >= jvm_policy.metaspace_full_share or _meets_limit(each.machine))
+        ):
             nearly = True
             yield _finding(model, each, each.machine, part)
         elif part is not None:
@@ -91,7 +91,7 @@ def _finding(model: Model, each: Stopped, machine: JavaMachine, part: float) -> 
 
 
 def _committed(pool: Pool, part: float) -> str:
-    if part < NEARLY_FULL or pool.limit_bytes is None:
+    if part < jvm_policy.metaspace_full_share or pool.limit_bytes is None:
         return f"All that -XX:MaxMetaspaceSize allows, {size(pool.committed_bytes)},"
     return f"{size(pool.committed_bytes)} of at most {size(pool.limit_bytes)} ({percent(part)})"
 
@@ -103,7 +103,7 @@ def _collects(machine: JavaMachine) -> bool:
 def _meets_limit(machine: JavaMachine) -> bool:
     full = sum(collector.count for collector in machine.collectors if collector.full)
     stays = machine.metaspace_grown_bytes is not None and machine.metaspace_grown_bytes <= 0
-    return _collects(machine) and full >= REPEATED and stays and not _unloads(machine)
+    return _collects(machine) and full >= jvm_policy.metaspace_collections and stays and not _unloads(machine)
 
 
 def _unloads(machine: JavaMachine) -> bool:

@@ -7,17 +7,12 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, stopped
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.model.java_machines import JavaMachine
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
-
-# Threads stop within microseconds: where this part of a stop is waiting for the last of them, one is late.
-LATE_PART = 0.3
-MOSTLY = 0.5  # of the stops are for something else than a collection
-# All threads stopped for so much of the window, and not for a collection, is no housekeeping.
-OF_WINDOW = 0.02
 
 
 @rule(
@@ -47,12 +42,15 @@ def slow(model: Model) -> Iterable[Outcome]:
             continue
         judged = max(judged or 0.0, each.reaching_part)
         claims = each.claims(each.reaching_part)
-        if each.reaching_part >= LATE_PART and worth(model, sum(claims.values())):
+        if each.reaching_part >= jvm_policy.safepoint_late_share and worth(model, sum(claims.values())):
             late = True
             yield _late(model, each, machine, claims)
         rest = 1.0 - each.collecting_part
         claims = each.claims(rest)
-        often = rest >= MOSTLY and rest * machine.stopped_ns >= OF_WINDOW * machine.window_ns
+        often = (
+            rest >= jvm_policy.safepoint_other_share
+            and rest * machine.stopped_ns >= jvm_policy.safepoint_of_window_share * machine.window_ns
+        )
         if often and worth(model, sum(claims.values())):
             other = True
             yield _other(model, each, machine, claims, rest)

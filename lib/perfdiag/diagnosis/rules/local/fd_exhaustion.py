@@ -9,6 +9,7 @@ from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.local.refused_descriptors import EMFILE, ENFILE, refusals, words_of
 from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -26,12 +27,6 @@ from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.recording import schema
 
-# The next open() or accept() of a burst fails: no service keeps so few in reserve.
-FULL_PART = 0.98
-# From here on a leak or a burst reaches the limit before anybody looks again.
-NEAR_PART = 0.8
-# Growth that reaches the limit within an hour is an incident of this shift.
-SOON_S = 3600.0
 _OTHERS = "a call with another limit that fails with the same error: inotify_init() at fs.inotify.max_user_instances"
 
 
@@ -74,7 +69,9 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
     used = f"{worst.latest:,} of {_limit(worst)} ({percent(part)})"
     # Between two counts, and above all before an end, there may have been more.
     unseen = "" if model.measured("operations") else " when last counted; refusals are seen only with --slo"
-    yield Check("FD-EXHAUSTION", f"descriptors {used}{unseen}", part, "share", large=part >= NEAR_PART)
+    yield Check(
+        "FD-EXHAUSTION", f"descriptors {used}{unseen}", part, "share", large=part >= local_policy.descriptors_near_share
+    )
 
 
 def _concerns(event: schema.Event, pid: int) -> bool:
@@ -104,13 +101,14 @@ def _seconds_left(descriptors: Descriptors) -> float | None:
 
 def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | None:
     part, left = _part(descriptors) or 0.0, _seconds_left(descriptors)
-    growing = left is not None and left <= SOON_S
-    if not refused and part < NEAR_PART:
+    growing = left is not None and left <= local_policy.descriptors_soon_s
+    if not refused and part < local_policy.descriptors_near_share:
         return None
-    severity = Severity.CRITICAL if refused or part >= FULL_PART else Severity.WARNING if growing else Severity.INFO
+    full = refused or part >= local_policy.descriptors_full_share
+    severity = Severity.CRITICAL if full else Severity.WARNING if growing else Severity.INFO
     who = _name(model, descriptors.pid)
     claim = f"{who} has {descriptors.latest:,} of {_limit(descriptors)} descriptors open"
-    if refused and part < NEAR_PART:
+    if refused and part < local_policy.descriptors_near_share:
         claim = f"{who} was refused a descriptor {_times(refused)}, though it had only"
         claim += f" {descriptors.latest:,} of {_limit(descriptors)} open when they were last counted"
     elif refused:

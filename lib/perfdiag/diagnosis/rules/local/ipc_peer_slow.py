@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.local.awaited_members import inside
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, peer_pid, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import again, cpu_ns, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import local_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -33,10 +33,6 @@ from perfdiag.model.model import Model, Row
 from perfdiag.recording.distribution import Distribution
 
 OTHER_END = "'s other end"
-# One thread that ended at least half of the waits is the one at the other end.
-MAJORITY = 0.5
-# Of so many waits some waker would be known, if one thread ended most of them.
-MANY_WAITS = 20
 
 
 @rule(
@@ -82,7 +78,7 @@ def _waker(rows: list[Row]) -> int:
         if row.waker_tid:
             ended[row.waker_tid] = ended.get(row.waker_tid, 0) + row.waker_count
     tid = max(ended, key=lambda each: ended[each], default=0)
-    return tid if ended.get(tid, 0) >= MAJORITY * sum(row.distribution.count for row in rows) else 0
+    return tid if ended.get(tid, 0) >= local_policy.ipc_peer_share * sum(row.distribution.count for row in rows) else 0
 
 
 def _finding(model: Model, rows: list[Row]) -> Finding:
@@ -96,9 +92,9 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         )
     in_turn, asked = _in_turn(model, rows), _asked(model, rows)
     writing, sampled = part_that_writes(model, rows)
-    writes = writing is not None and writing >= MAJORITY
+    writes = writing is not None and writing >= local_policy.ipc_peer_share
     # A writer has no round trips: each of its waits is for a reader that has not kept up, however short.
-    slow = (writes or typical_ns(whole) >= SLOW_ANSWER_NS) and not in_turn
+    slow = (writes or typical_ns(whole) >= network_policy.slow_answer_ns) and not in_turn
     own = peer_pid(rows[0].key) in {row.pid for row in rows}  # it made both ends, and may hold both
     if not writes and (nothing_came(model, rows) or (own and not waker and slow)):
         return _silent(model, rows, own=own, written=writing is None)
@@ -131,7 +127,8 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         evidence=evidence,
         remedies=[fix(measure)],
         alternatives=[] if writes else ["a worker that waits for its next job"],
-        verify=f"{again(model)}: waits for {who}{where}{'' if writes else f' under {duration(SLOW_ANSWER_NS)}'}",
+        verify=f"{again(model)}: waits for {who}{where}"
+        + ("" if writes else f" under {duration(network_policy.slow_answer_ns)}"),
         others=_others(model, rows, waker),
     )
 
@@ -211,7 +208,10 @@ def _others(model: Model, rows: list[Row], waker: int) -> list[Other]:
 def _in_turn(model: Model, rows: list[Row]) -> str:
     """Return which other threads of the target may end the waits, "" if none: the recording keeps no names if many
     threads take turns."""
-    if any(row.waker_count for row in rows) or sum(row.distribution.count for row in rows) < MANY_WAITS:
+    if (
+        any(row.waker_count for row in rows)
+        or sum(row.distribution.count for row in rows) < local_policy.ipc_known_waits
+    ):
         return ""
     waiting = {row.pid for row in rows}
     ran = [thread for thread in model.threads if thread.pid and cpu_ns(thread)]

@@ -9,17 +9,12 @@ from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.evidence.locks.wait_paths import CHILD
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, local_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, plain, top
+from perfdiag.diagnosis.significance import duration, fix, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 
-# A thread that waits for children for less than a tenth of the window is not held up by them.
-WORTH_PART = 0.1
-# One wait over nearly the whole window is a supervisor's or a shell's: nothing ended that anybody waited for.
-SUPERVISING_PART = 0.95
-# Who ended the waits is told by those themselves where so much of their time is known.
-KNOWN_PART = 0.5
 SHOWN = 3
 
 
@@ -53,7 +48,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     waiting = [thread for thread in model.threads if CHILD in thread.accounts and thread.tid]
     worst = max(waiting, key=lambda thread: (thread.pid in serving, thread.accounts[CHILD].ns), default=None)
     part = worst.accounts[CHILD].ns / model.window_ns if worst and model.window_ns else 0.0
-    if worst is None or (part < WORTH_PART and not slept_ns):
+    if worst is None or (part < local_policy.child_wait_share and not slept_ns):
         yield Check("PROC-CHILD-SLOW", f"waiting for children {percent(part)} of the window", part, "share")
         return
     yield _finding(model, worst, slept_ns)
@@ -62,7 +57,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
 def _finding(model: Model, worst: ThreadLedger, slept_ns: int) -> Finding:
     total, who = worst.accounts[CHILD], f"{plain(worst.comm)} ({worst.tid})"
     followed = model.header.options.descendants
-    supervising = total.max_ns >= SUPERVISING_PART * model.window_ns
+    supervising = total.max_ns >= local_policy.supervising_share * model.window_ns
     text = f"{who}: {duration(total.ns)} in {total.count:,} waits for children, longest {duration(total.max_ns)}"
     evidence = [Evidence(text, float(total.ns), "ns", "ledger")]
     claim = f"{who} waited {duration(total.ns)} for child processes"
@@ -136,7 +131,7 @@ def _slept_in_requests_ns(model: Model) -> int:
     any other cause has findings of its own."""
     time = model.request_time
     ns = time.accounts.get(CHILD, 0) if time else 0
-    if time is None or ns < FAULT_SHARE * time.ns:
+    if time is None or ns < general_policy.fault_share * time.ns:
         return 0
     roots: dict[str, int] = {}
     for chain in model.chains:
@@ -173,7 +168,7 @@ def _awaited(model: Model, parent: ThreadLedger) -> Children | None:
             sums[chain.root] = sums.get(chain.root, 0) + chain.ns
             tids |= {chain.root_tid, chain.some_tid}
     waited_ns = sum(thread.ns(CHILD) for thread in model.threads if thread.pid == parent.pid)
-    if sum(sums.values()) < KNOWN_PART * waited_ns:
+    if sum(sums.values()) < local_policy.child_known_share * waited_ns:
         return None
     threads = [thread for thread in model.threads if thread.tid and thread.tid in tids and thread.pid != parent.pid]
     return Children("The processes that ended the waits", sums, threads, "sched_waking")

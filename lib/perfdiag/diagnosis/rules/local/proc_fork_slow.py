@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, Part
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part
 from perfdiag.diagnosis.evidence.pipelines import PIPE
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy, local_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import claims_of, duration, fault, fix, plain, size, total_ns, worth
 from perfdiag.model.model import Model, Row
@@ -21,14 +22,6 @@ COPYING = ("dup_mmap", "dup_mm", "copy_page_range", "copy_mm", "anon_vma_fork")
 # What ends the copy: the child becomes another program, or ends itself.
 REPLACING, ENDING = ("exec_mmap",), ("exit_mmap",)
 STARTING = ("begin_new_exec",)  # what most compilers make exec_mmap() a part of
-# A fork of a small program takes 0.1 to 0.3 ms: from here on it is its memory that takes the time.
-SLOW_FORK_NS = 1_000_000
-# So much in small pages takes about as long to copy.
-LARGE_BYTES = 64 << 20
-# Giving a copy back took 1.3 times as long as making it (6.18): what is far beyond is the child's own memory.
-FREEING_MOST = 2
-# Who has been there for less of the window came in it.
-THERE_PART = 0.99
 
 
 @dataclass(frozen=True)
@@ -53,8 +46,8 @@ class _Forks:
     def slow(self) -> bool:
         """Return whether the size of the process makes forks slow."""
         if self.each_ns is not None:
-            return self.each_ns >= SLOW_FORK_NS
-        return self.resident_bytes is not None and self.resident_bytes >= LARGE_BYTES
+            return self.each_ns >= local_policy.slow_fork_ns
+        return self.resident_bytes is not None and self.resident_bytes >= local_policy.large_fork_bytes
 
     @property
     def ns(self) -> int:
@@ -90,8 +83,8 @@ class _Forks:
 def fork_slow(model: Model) -> Iterable[Outcome]:
     """Join CPU samples in the copying of address spaces with the children and the memory of the parent."""
     samples, children = CpuSamples(model), _children(model)
-    if samples.count < ENOUGH:
-        if children and _largest_bytes(model) >= LARGE_BYTES and worth(model, model.ns("cpu.kernel")):
+    if samples.count < cpu_policy.samples_for_function:
+        if children and _largest_bytes(model) >= local_policy.large_fork_bytes and worth(model, model.ns("cpu.kernel")):
             reason = f"{children:,} processes started, but only {samples.count} CPU samples show what forking costs"
             yield Silence(ID, reason, f"record longer: {again(model, '--duration 60')}")
         return
@@ -110,7 +103,11 @@ def _children(model: Model) -> int | None:
     if not model.header.options.descendants:
         return None
     there = {target.pid for target in model.header.targets}
-    new = (t for t in model.threads if t.pid not in there and (t.exited or t.wall_ns < THERE_PART * model.window_ns))
+    new = (
+        t
+        for t in model.threads
+        if t.pid not in there and (t.exited or t.wall_ns < local_policy.present_share * model.window_ns)
+    )
     return sum(thread.processes for thread in new)
 
 
@@ -140,7 +137,9 @@ def _forks(model: Model, samples: CpuSamples, children: int | None) -> _Forks | 
         samples=samples.count,
         children=children,
         copying_ns=copying_ns,
-        freeing_ns=min(round(freeing.share * ran_ns), FREEING_MOST * copying_ns, kernel_ns - copying_ns),
+        freeing_ns=min(
+            round(freeing.share * ran_ns), local_policy.fork_freeing_factor * copying_ns, kernel_ns - copying_ns
+        ),
         resident_bytes=process.resident_bytes if process else None,
     )
 
@@ -164,7 +163,7 @@ def _awaited(model: Model, found: _Forks) -> list[Row]:
     ran = {(chain.pid, chain.key): chain.ns for chain in model.chains if chain.account == PIPE and chain.root in CPU}
     rows = [row for row in model.rows_of(PIPE) if row.pid == found.pid and row.distribution.count == 1]
     rows = [row for row in rows if 2 * ran.get((row.pid, row.key), 0) > row.distribution.sum_ns]
-    fits = len(rows) <= (found.children or 0) and total_ns(rows) <= FREEING_MOST * found.freeing_ns
+    fits = len(rows) <= (found.children or 0) and total_ns(rows) <= local_policy.fork_freeing_factor * found.freeing_ns
     return rows if fits else []
 
 

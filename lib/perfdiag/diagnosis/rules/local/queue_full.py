@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -37,10 +38,6 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.waits.receiving_calls import QUEUE_SENDS
 
 ID, OTHER, ASLEEP = "QUEUE-FULL", "kernel.other", "wait.timer"
-# One thread that ended at least half of the waits is the reader.
-MAJORITY = 0.5
-# A reader in the target that sleeps half of its time is at fault itself; what another does has findings of its own.
-SLEEPS = 0.5
 
 
 @rule(
@@ -71,7 +68,7 @@ def queue_full(model: Model) -> Iterable[Outcome]:
 def _finding(model: Model, rows: list[Row]) -> Finding:
     whole, reader = together(rows), _reader(rows)
     own = thread_of(model, reader) if reader else None
-    sleeps = own is not None and own.ns(ASLEEP) >= SLEEPS * own.wall_ns
+    sleeps = own is not None and own.ns(ASLEEP) >= local_policy.queue_reader_sleeps_share * own.wall_ns
     comm = plain(own.comm if own else next((row.waker_comm for row in rows if row.waker_tid == reader), ""))
     who = "its reader"
     evidence = [waits(whole, "waits for room in a message queue")]
@@ -110,7 +107,7 @@ def _reader(rows: list[Row]) -> int:
         if row.waker_tid:
             ended[row.waker_tid] += row.waker_count
     tid, count = max(ended.items(), key=lambda item: item[1], default=(0, 0))
-    return tid if count and count >= MAJORITY * together(rows).count else 0
+    return tid if count and count >= local_policy.queue_reader_share * together(rows).count else 0
 
 
 __all__ = ["queue_full"]

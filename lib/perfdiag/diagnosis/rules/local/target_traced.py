@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, local_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -19,23 +20,11 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import (
-    FAULT_OF_WINDOW,
-    FAULT_SHARE,
-    duration,
-    fix,
-    percent,
-    plain,
-    together,
-    total_ns,
-    waits,
-)
+from perfdiag.diagnosis.significance import duration, fix, percent, plain, together, total_ns, waits
 from perfdiag.facts.texts import number
 from perfdiag.model.model import Model, Row
 
 ID, STOPPED = "TARGET-TRACED", "wait.stopped"
-# A debugger stops a thread once, for as long as somebody looks at it.  Who stops it more often than this traces calls.
-STOPS_A_SECOND = 10
 
 
 @rule(
@@ -58,7 +47,7 @@ def target_traced(model: Model) -> Iterable[Outcome]:
     tracers = _tracers(model)
     traced = [t for t in model.threads if t.pid in tracers and STOPPED in t.accounts]
     stops, stopped_ns = sum(t.accounts[STOPPED].count for t in traced), sum(t.ns(STOPPED) for t in traced)
-    if not tracers or stops * 1_000_000_000 < STOPS_A_SECOND * model.window_ns:
+    if not tracers or stops * 1_000_000_000 < local_policy.tracer_stops_per_second * model.window_ns:
         state = f"{len(tracers)} traced, {stops} stops" if tracers else "no tracer"
         yield Check(ID, state, float(stops), "count")
         return
@@ -83,7 +72,7 @@ def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: i
     who = f"{plain(others[0].comm)} ({others[0].pid})" if others[0].comm else f"process {others[0].pid}"
     lost_ns = stopped_ns + total_ns(behind)
     share = lost_ns / max(1, model.busy_ns + stopped_ns)
-    felt = share >= FAULT_SHARE and lost_ns >= FAULT_OF_WINDOW * model.window_ns
+    felt = share >= general_policy.fault_share and lost_ns >= general_policy.fault_of_window_share * model.window_ns
     counted = f"{stops:,} stops took {duration(stopped_ns)}, {percent(share)} of busy and stopped time"
     evidence = [Evidence(counted, float(stopped_ns), "ns", "ledger")]
     if behind:

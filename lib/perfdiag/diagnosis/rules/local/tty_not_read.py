@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     by_key,
@@ -24,8 +25,6 @@ from perfdiag.model.model import Model, Row
 OTHER = "kernel.other"
 # In this kernel function a writer waits for room at a terminal.
 WRITING = "n_tty_write"
-# So much of the sampled time at an object has to stand there.
-MOSTLY = 0.9
 
 
 @rule(
@@ -44,7 +43,9 @@ MOSTLY = 0.9
 def not_read(model: Model) -> Iterable[Outcome]:
     """Yield one finding for all system calls whose sampled stacks are in the terminal driver."""
     groups = by_key(model.rows_of(OTHER)).values()
-    sampled = [(part, group) for group in groups if (part := _in_terminal(model, group)) >= MOSTLY]
+    sampled = [
+        (part, group) for group in groups if (part := _in_terminal(model, group)) >= local_policy.terminal_samples_share
+    ]
     rows = [row for _, group in sampled for row in group]
     ns = total_ns(rows)
     if worth(model, ns):

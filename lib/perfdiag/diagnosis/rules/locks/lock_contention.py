@@ -26,6 +26,7 @@ from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.requests.waits_in_turn import in_turn
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -62,10 +63,6 @@ from perfdiag.recording.accounts import phrase_of
 
 FUTEX, FILE, KERNEL = "lock.futex", "lock.file", "lock.kernel"
 
-# From this part of all thread time on, parked threads of which nothing shows lock or idle are worth a word.
-PARKED_PART = 0.05
-# So often a thread must have been parked on one futex before that can be a lock.
-REPEATED = 3
 # Code of the runtime itself, as stacks name its library.
 OF_JAVA = "(libjvm.so)"
 OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv|node\b)")
@@ -113,7 +110,7 @@ def contention(model: Model) -> Iterable[Outcome]:
         found += 1
         yield each
     parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0
-    if parked >= PARKED_PART and not (found and _named_stacks(model)):
+    if parked >= locks_policy.parked_share and not (found and _named_stacks(model)):
         yield _cannot_tell(model, parked)
     elif not found:
         share = model.share(FUTEX, FILE, KERNEL)
@@ -156,7 +153,7 @@ def _suspicious_ns(model: Model) -> int:
     return total_ns(
         row
         for row in model.rows_of(PARKED)
-        if row.waker_tid in own and row.waker_tid and row.distribution.count >= REPEATED
+        if row.waker_tid in own and row.waker_tid and row.distribution.count >= locks_policy.parked_times
     )
 
 
@@ -271,7 +268,7 @@ def _limits(model: Model, account: str, runtime: RuntimeLock | None, sampled: bo
     elif sampled:
         limits.append("sampled stacks tell which code wants the lock")
     parked = _suspicious_ns(model) / model.wall_ns if model.wall_ns else 0.0
-    if account == FUTEX and parked >= PARKED_PART:
+    if account == FUTEX and parked >= locks_policy.parked_share:
         limits.append(f"{percent(parked)} of thread time is blocked or idle (unknown), perhaps for locks")
     return limits
 

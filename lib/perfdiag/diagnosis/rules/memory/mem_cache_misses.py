@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, refaults
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -32,8 +33,6 @@ from perfdiag.model.model import Model
 
 READ = "disk.read"
 FILES_NAMED = 3
-# A cgroup with this many times the target's possible refaults has other members.
-OTHERS_IN_GROUP = 1.25
 
 
 @rule(
@@ -89,7 +88,7 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
         )
         return
     counted = again.pages * model.page_bytes / read
-    most, alone = min(1.0, counted), again.group is not None and counted <= OTHERS_IN_GROUP
+    most, alone = min(1.0, counted), again.group is not None and counted <= memory_policy.refaults_of_others_factor
     part = most if alone else min(most, _surely_own_bytes(model, again, read) / read)
     if not worth(model, round(part * waited_ns)):
         if worth(model, round(most * waited_ns)):

@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.memory.memory_high import high_rows
 from perfdiag.diagnosis.evidence.memory.refaults import of_group
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -40,8 +41,6 @@ from perfdiag.model.model import Model
 
 CGROUP, READ, FAULT = "memory.cgroup", "disk.read", "memory.major_fault"
 
-# Reads come from the limit if at least half of them are of evicted pages.
-REREAD_PART = 0.5
 # Events of a limit; "low" is a failed protection, no limit.
 LIMIT_EVENTS = ("max", "high", "oom", "oom_kill")
 
@@ -156,7 +155,7 @@ def _claims(model: Model, group: MemoryGroup | None, reread: float) -> dict[str,
     if group and group.events.get("max", 0) and all(counter == 0 for counter in host):
         parts["memory.swap_in"] = 1.0
         # Page cache at the limit is normal; first reads come from disk anyway.
-        if reread >= REREAD_PART:
+        if reread >= memory_policy.reread_share:
             parts |= {READ: reread, FAULT: reread}
     wanted = {name: round(part * model.ns(name)) for name, part in parts.items()}
     wanted[CGROUP] -= total_ns(high_rows(model))  # memory.high has its own rule

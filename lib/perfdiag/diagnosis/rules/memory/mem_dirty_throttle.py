@@ -16,6 +16,7 @@ from perfdiag.diagnosis.evidence.memory.page_dirtiers import (
 )
 from perfdiag.diagnosis.evidence.target import again, setting, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
     Evidence,
     Finding,
@@ -45,8 +46,6 @@ from perfdiag.model.model import Model, Row
 
 DIRTY = "memory.dirty_throttle"
 
-# A target with less than a fifth of the dirty pages is paused for other writers.
-VICTIM_PART = 0.2
 # A tenth of the host's limit for one slow device leaves enough for the others.
 SMALL_RATIO = 10
 
@@ -123,7 +122,7 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
         name=name,
         writers=writers,
         elsewhere=most_elsewhere(model, device),
-        victim=part < VICTIM_PART,
+        victim=part < memory_policy.dirty_victim_share,
     )
     if case.elsewhere:
         text = f"{size(case.elsewhere.bytes)} dirty on {case.elsewhere.name} at most, far more than on {name}"

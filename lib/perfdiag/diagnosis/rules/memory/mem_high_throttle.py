@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.memory.memory_high import CGROUP, HIGH, high_rows
 from perfdiag.diagnosis.evidence.target import again, setting, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
@@ -25,9 +26,6 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.facts.host_facts import MemoryGroup
 from perfdiag.model.model import Model
-
-# A quarter more shows whether the limit is the cause.
-MORE = 1.25
 
 
 @rule(
@@ -114,7 +112,10 @@ def _remedies(group: MemoryGroup | None) -> list[Remedy]:
     if group is None or group.high_bytes is None or math.isinf(group.high_bytes):
         return [less]
     present = round(group.high_bytes)
-    return [setting(f"{group.path}/memory.high", str(round(present * MORE)), str(present)), less]
+    return [
+        setting(f"{group.path}/memory.high", str(round(present * memory_policy.trial_high_factor)), str(present)),
+        less,
+    ]
 
 
 __all__ = ["high_throttle"]

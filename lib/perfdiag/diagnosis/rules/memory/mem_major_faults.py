@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.cpu.stack_samples import STANDARD_ERRORS
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, refaults
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
     Evidence,
     EvidenceKind,
@@ -36,10 +37,6 @@ from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import is_named
 
 MAJOR_FAULT = "memory.major_fault"
-# A page that is read twice had been in memory: from one refault for two waits on, memory is too small for what is used.
-REFAULTS_A_WAIT = 0.5
-# A spinning disk seeks and turns in under 10 ms: a fault that takes longer meets a slow or a busy device.
-SLOW_FAULT_NS = 10_000_000
 
 
 @rule(
@@ -71,9 +68,9 @@ def major_faults(model: Model) -> Iterable[Outcome]:
         return
     whole = together(rows)
     again = refaults(model)
-    came_back = again is not None and again.pages >= REFAULTS_A_WAIT * max(whole.count, 1)
+    came_back = again is not None and again.pages >= memory_policy.refaults_per_wait_share * max(whole.count, 1)
     evicted = came_back and again is not None and again.short
-    slow = typical_ns(whole) >= SLOW_FAULT_NS
+    slow = typical_ns(whole) >= memory_policy.slow_fault_ns
     files = [row for row in rows if row.key.startswith("file:")]
     worst = plain(files[0].object) if files and 2 * total_ns(files) > taken_ns else ""
     touching = _touching(model)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.memory.refaults import SHORT, reclaimed
+from perfdiag.diagnosis.evidence.memory.refaults import reclaimed
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
     Evidence,
     Mechanism,
@@ -75,7 +76,7 @@ def swap_in(model: Model) -> Iterable[Outcome]:
             Evidence(f"{size(left)} of {subject(model)} still in swap", float(left), "bytes", "/proc/PID/status")
         )
     stolen = reclaimed(model)
-    by_request = out is not None and stolen is not None and stolen < SHORT * out
+    by_request = out is not None and stolen is not None and stolen < memory_policy.refaulted_again_share * out
     if by_request:
         text = f"{stolen:,} pages reclaimed for lack of memory (whole host)"
         evidence.append(Evidence(text, float(stolen or 0), "count", "/proc/vmstat"))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.target import CPU, again, allowed_cpus, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -24,12 +25,6 @@ from perfdiag.model.model import Model
 
 # Firmware declares 10 for local memory; distance / 10 bounds the slowdown.
 LOCAL_DISTANCE = 10
-# The remote share of fewer pages says nothing.
-ENOUGH_PAGES = 10_000
-# Balancing leaves some percent remote; from a third on threads and memory are apart.
-REMOTE_PART = 0.33
-# The local share of fewer hinting faults says nothing.
-ENOUGH_FAULTS = 1000
 
 
 @rule(
@@ -84,7 +79,7 @@ def remote(model: Model) -> Iterable[Outcome]:
         )
         return
     faults, local_faults = (model.facts.vmstat_delta(f"numa_hint_faults{part}") for part in ("", "_local"))
-    if faults is not None and local_faults is not None and faults >= ENOUGH_FAULTS:
+    if faults is not None and local_faults is not None and faults >= memory_policy.numa_faults:
         yield _by_faults(model, nodes, faults, local_faults)
         return
     yield _by_allocations(model, nodes)
@@ -95,14 +90,14 @@ def _by_allocations(model: Model, nodes: Sequence[NumaNode]) -> Finding | Silenc
     counts = [(node.local, node.other) for node in nodes if node.local is not None and node.other is not None]
     local, other = sum(pair[0] for pair in counts), sum(pair[1] for pair in counts)
     part = other / (local + other) if local + other else 0.0
-    if local + other < ENOUGH_PAGES:
+    if local + other < memory_policy.numa_pages:
         return Silence(
             "NUMA-REMOTE",
             f"{len(nodes)} memory nodes; the node of {subject(model)}'s memory was not measured"
             f" ({local + other:,} pages allocated in the window)",
             "numastat -p PID",
         )
-    if part < REMOTE_PART:
+    if part < memory_policy.numa_remote_share:
         return Silence(
             "NUMA-REMOTE",
             f"{percent(1 - part)} of the host's allocations were local; the node of {subject(model)}'s older memory"
@@ -125,7 +120,7 @@ def _by_faults(model: Model, nodes: Sequence[NumaNode], faults: int, local: int)
     moved, missed = model.facts.vmstat_delta("numa_pages_migrated"), model.facts.vmstat_delta("numa_miss")
     rest = f", {moved:,} pages moved" if moved is not None else ""
     rest += f", {missed:,} allocated on another node because one was full" if missed is not None else ""
-    if part < REMOTE_PART:
+    if part < memory_policy.numa_remote_share:
         text = f"NUMA: {percent(1 - part)} of {faults:,} sampled accesses on the host were local{rest}"
         return Check("NUMA-REMOTE", text, part, "share")
     why = f"{percent(part)} of {faults:,} sampled accesses were to another node{rest}"

@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.memory.compaction import COMPACTION, DEFRAG, huge_order, made_later, order_of
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, together, waits, worth
 from perfdiag.model.model import Model
-
-# A fault stalls at most once: with fewer than half as many huge page faults, something else needs large pages.
-FAULTS_PER_STALL = 0.5
 
 
 @rule(
@@ -47,7 +45,9 @@ def huge_pages(model: Model) -> Iterable[Outcome]:
         yield Check("THP-STALL", text, 0.0, "share")
         return
     if worth(model, taken_ns):
-        likely = order is not None or (wanted is not None and stalls and wanted >= FAULTS_PER_STALL * stalls)
+        likely = order is not None or (
+            wanted is not None and stalls and wanted >= memory_policy.huge_faults_per_stall_share * stalls
+        )
         if policy.enabled != "never" and stalls and wanted is not None and likely:
             yield _finding(model, taken_ns, stalls, wanted)
         else:

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.runqueue.competition import all_ns, claims, com
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import on_cpu_ns, queued_ns
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import by_key, duration, fault, fix, percent, plain
 from perfdiag.model.model import Model, Row
@@ -16,14 +17,6 @@ from perfdiag.model.thread_accounts import ThreadLedger
 
 ID = "NET-ACCEPT-HERD"
 OPENED = "Tcp.PassiveOpens"
-# One wake-up in two for nothing may be a race of two; from here on most of them are.
-MOST = 2
-# A connection wakes each that waits at most once: what ends more often than that ends by time limits.
-ONCE = 1.25
-# Where at least every second one is woken by every connection, time limits do not just look alike.
-EVERYBODY = 0.5
-# Where all others run and queue for less than a hundredth of what those do who wait, nobody else is in their way.
-ALONE = 0.99
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,11 @@ class _Herd:
     def woken_together(self) -> bool:
         """Whether connections woke several threads at once: more wake-ups than connections, but not more than every
         waiting thread for every connection."""
-        return MOST * self.opened <= self.wakes <= ONCE * self.threads * self.opened
+        return (
+            network_policy.herd_wakes_factor * self.opened
+            <= self.wakes
+            <= network_policy.herd_ends_factor * self.threads * self.opened
+        )
 
     @property
     def who(self) -> str:
@@ -85,7 +82,7 @@ def accept_herd(model: Model) -> Iterable[Outcome]:
     pids = {row.pid for row in rows}
     waiting = _waiting(model, pids)
     queues = sum(_count(thread, "runq.busy") + _count(thread, "runq.waking") for thread in waiting)
-    if len(waiting) < MOST or not queues:
+    if len(waiting) < network_policy.herd_wakes_factor or not queues:
         return
     opened = _opened(model, waiting)
     largest = [plain(group[0].object) for group in sorted(by_key(rows).values(), key=_wakes, reverse=True)]
@@ -121,7 +118,10 @@ def _count(thread: ThreadLedger, account: str) -> int:
 
 def _alone(model: Model, waiting: Sequence[ThreadLedger]) -> bool:
     """Return whether hardly any other thread of the target runs or queues."""
-    return all(sum(map(of, waiting)) >= ALONE * sum(map(of, model.threads)) for of in (on_cpu_ns, queued_ns))
+    return all(
+        sum(map(of, waiting)) >= network_policy.herd_alone_share * sum(map(of, model.threads))
+        for of in (on_cpu_ns, queued_ns)
+    )
 
 
 def _opened(model: Model, waiting: Iterable[ThreadLedger]) -> int | None:
@@ -157,7 +157,7 @@ def _short_ns(rows: list[Row]) -> dict[str, int]:
 
 def _finding(model: Model, herd: _Herd, wanted: dict[str, int]) -> Finding:
     ns, at_once = sum(wanted.values()), herd.wakes / herd.opened
-    surely = herd.wakes >= EVERYBODY * herd.threads * herd.opened
+    surely = herd.wakes >= network_policy.herd_woken_share * herd.threads * herd.opened
     more = f" and {len(herd.ports) - 1} more" if len(herd.ports) > 1 else ""
     return conclude(
         model,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, round_trip_ns
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
     claimed,
@@ -16,6 +15,7 @@ from perfdiag.diagnosis.evidence.requests.calls import (
 )
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, total_ns
 from perfdiag.model.model import Model, Row, once
@@ -23,15 +23,9 @@ from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import RequestTime
 
 ID, ACCOUNTS = "NET-CHATTY", ("net.receive", "ipc.unix")
-# An answer in so little, or in two round trips, is as fast as the network and a peer that has it at hand.  A way that a
-# proxy or a tunnel makes long does not show in TCP's round trip: of many calls each need only be too fast to be blamed.
-AT_ONCE_NS = 1_000_000
-WAYS = 2
 # Fewer calls than this for a request are how most things are built; less of its time is not worth the change.
 SEVERAL, MANY = 5.0, 10.0
 GOOD_PART, MOST = 0.25, 0.5
-# Of calls that are mostly made for something else (in the background) nothing is said per request.
-ENOUGH_OWNED = 0.5
 
 
 @rule(
@@ -84,14 +78,17 @@ def _owned_of_a_request(model: Model) -> float:
     all_ns = sum(each.line.sum_ns + each.connect.sum_ns for each in model.exchanges if not each.served)
     owned = min(1.0, sum(line.peers_ns for line in served) / all_ns) if all_ns else 0.0
     count = sum(line.count for line in served)
-    return owned / count if count and owned >= ENOUGH_OWNED else 0.0
+    return owned / count if count and owned >= network_policy.chatty_owned_share else 0.0
 
 
 def _judged(model: Model, time: RequestTime, call: Exchange, number: float) -> Finding | None:
     key = call.line.object
     sockets = connections_of(model).sockets
     way_ns = round_trip_ns([sockets[key]]) if key in sockets else None
-    limit_ns = max(SLOW_ANSWER_NS if number >= MANY else AT_ONCE_NS, WAYS * (way_ns or 0))
+    limit_ns = max(
+        network_policy.slow_answer_ns if number >= MANY else network_policy.prompt_answer_ns,
+        network_policy.prompt_round_trips * (way_ns or 0),
+    )
     if number < SEVERAL or 2 * longer_ns(call.whole, limit_ns) > call.line.sum_ns:
         return None
     rows = [row for row in model.rows_of(*ACCOUNTS) if row.key == key]

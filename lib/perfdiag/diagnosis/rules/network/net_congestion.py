@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, Cause, held_ns, named, outcomes
+from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
 from perfdiag.diagnosis.evidence.network.peers import connections_of, round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import attempt, brief, duration, fault, fix, together, waits
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
-
-# A round trip of twice the shortest one means that packets queue on the way: not to a peer on this host, where there is
-# no way.  There the round trip is that of two programs taking turns on the CPUs, the shortest one a few microseconds.
-QUEUED = 2.0
-# Twice the window every connection begins with: below it a connection is held by its start, not by the path.
-SMALL_WINDOW = 20
 
 
 @rule(
@@ -55,7 +50,7 @@ def congestion(model: Model) -> Iterable[Outcome]:
 def _queued(model: Model, socket: schema.Socket) -> bool:
     """Return whether packets queue on the path; the own buffer is then full because of the path."""
     shortest_ns = round_trip_ns([socket])
-    longer = shortest_ns is not None and socket.rtt_us * 1000 >= QUEUED * shortest_ns
+    longer = shortest_ns is not None and socket.rtt_us * 1000 >= network_policy.queued_round_trip_factor * shortest_ns
     return longer and not connections_of(model).near(socket.object)
 
 
@@ -85,7 +80,7 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
             "tcp_retransmit_skb",
         ),
     ]
-    lost = any(cause[2].retransmits_seen >= ENOUGH_RETRANSMITS for cause in causes)
+    lost = any(cause[2].retransmits_seen >= network_policy.retransmits for cause in causes)
     why = "packets queue on the way" if queued else "packets are lost" if lost else "this is what the path carries"
     return conclude(
         model,
@@ -105,7 +100,10 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
 def _congestion_remedies(model: Model, socket: schema.Socket) -> list[Remedy]:
     remedies = [fix("send less or more evenly, compress, or take another path; find out who else fills it")]
     slow_start = "net.ipv4.tcp_slow_start_after_idle"
-    if socket.congestion_window <= SMALL_WINDOW and model.facts.sysctl(slow_start.replace(".", "/")) == "1":
+    if (
+        socket.congestion_window <= network_policy.small_window_segments
+        and model.facts.sysctl(slow_start.replace(".", "/")) == "1"
+    ):
         remedies.insert(0, attempt(f"sysctl -w {slow_start}=0", f"sysctl -w {slow_start}=1", f"{slow_start} = 1"))
     return remedies
 

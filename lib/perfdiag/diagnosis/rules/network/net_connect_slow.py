@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ENOUGH_FAILED, ID, Connects, connects_of
-from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS
+from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Connects, connects_of
 from perfdiag.diagnosis.evidence.network.peers import peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     claimed,
@@ -19,6 +18,7 @@ from perfdiag.diagnosis.evidence.requests.calls import (
 )
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -32,8 +32,6 @@ from perfdiag.diagnosis.significance import (
     waits,
 )
 from perfdiag.model.model import Model
-
-FAILED_SHARE = 0.1
 
 
 @rule(
@@ -61,7 +59,7 @@ def connect_slow(model: Model) -> Iterable[Outcome]:
     said = 0
     for each in connects_of(model):
         requests_ns = of_requests_ns(model, each.took_ns)
-        enough = each.unanswered >= ENOUGH_RETRANSMITS and each.took_ns and model.request_time is None
+        enough = each.unanswered >= network_policy.retransmits and each.took_ns and model.request_time is None
         if felt(model, each.waited_ns, requests_ns) or enough:
             said += 1
             yield _finding(model, each, requests_ns)
@@ -75,10 +73,10 @@ def connect_slow(model: Model) -> Iterable[Outcome]:
 def _refused(connects: Connects) -> Check | None:
     """Return that many connects failed without making anybody wait."""
     line = connects.call.line if connects.call else None
-    if line is None or line.connects_failed < ENOUGH_FAILED:
+    if line is None or line.connects_failed < network_policy.failed_connects:
         return None
     part = line.connects_failed / (line.connects + line.connects_failed)
-    if part < FAILED_SHARE:
+    if part < network_policy.failed_connects_share:
         return None
     tried = plural(line.connects + line.connects_failed, "connect")
     return Check(

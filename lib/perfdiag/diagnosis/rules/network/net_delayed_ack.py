@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, EXPLAINS, Cause, named, outcomes
+from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcomes
 from perfdiag.diagnosis.evidence.network.delayed_acks import (
-    CLUSTERED,
     DELAY_NS,
     ID,
     RECEIVE,
@@ -19,6 +18,7 @@ from perfdiag.diagnosis.evidence.network.held_answers import held_answers
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     brief,
@@ -67,7 +67,7 @@ def delayed(model: Model) -> Iterable[Outcome]:
         ns, other_ns = total_ns(rows), waited_ns.get(f"peer:{socket.local}", 0)
         if max(ns, other_ns) > model.window_ns:  # several threads at one end: their waits overlap by themselves
             return 0
-        both = ns + other_ns - model.window_ns >= CLUSTERED * ns
+        both = ns + other_ns - model.window_ns >= network_policy.delayed_ack_cluster_share * ns
         return ns if both and looks_alike(model, connections, rows) else 0
 
     answers = held_answers(model, ID)
@@ -84,9 +84,9 @@ def _held_ns(model: Model, socket: schema.Socket) -> int:
     """Return how long calls were held back here, or 0 if that does not explain them: lost data is held back, too."""
     call = calls_by_connection(model).get(socket.object)
     held_ns = call.line.held_ns if call else None
-    if call is None or not held_ns or socket.retransmits_seen >= ENOUGH_RETRANSMITS:
+    if call is None or not held_ns or socket.retransmits_seen >= network_policy.retransmits:
         return 0
-    return held_ns if held_ns >= EXPLAINS * call.line.sum_ns else 0
+    return held_ns if held_ns >= network_policy.retransmits_explain_share * call.line.sum_ns else 0
 
 
 def _finding(model: Model, causes: list[Cause]) -> Finding:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.network.peers import DNS_PORT, name_of, peer_of
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
     claimed,
@@ -20,9 +19,9 @@ from perfdiag.diagnosis.evidence.requests.calls import (
 )
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
-    ENOUGH_FOR_P99,
     about,
     brief,
     duration,
@@ -39,9 +38,6 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
 
 ID, RECEIVE = "NET-DNS-SLOW", "net.receive"
-# The C library asks again after 5 s, or whole seconds that resolv.conf sets: waits above half a second (a bucket's
-# edge) are those of queries or answers that were lost, where most look-ups are answered soon.
-LOST_NS = 536_870_912
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,9 @@ class _Server:
     @property
     def waited_ns(self) -> int:
         """Return how long threads waited for slow answers, or for none."""
-        return total_ns(self.rows) if self.rows and typical_ns(together(self.rows)) >= SLOW_ANSWER_NS else 0
+        return (
+            total_ns(self.rows) if self.rows and typical_ns(together(self.rows)) >= network_policy.slow_answer_ns else 0
+        )
 
     @property
     def took_ns(self) -> int:
@@ -68,7 +66,7 @@ class _Server:
         answer for as long as one of them had none."""
         if self.lookups is None:
             return 0
-        answered_ns = longer_ns(self.lookups.whole, SLOW_ANSWER_NS) + self.lookups.line.oldest_ns
+        answered_ns = longer_ns(self.lookups.whole, network_policy.slow_answer_ns) + self.lookups.line.oldest_ns
         return max(answered_ns, self.lookups.line.busy_ns if self.lookups.line.unanswered else 0)
 
     @property
@@ -83,9 +81,9 @@ class _Server:
         if self.lookups and not self.lost:
             return False
         if self.rows or self.lookups is None:
-            return share_above(together(self.rows), LOST_NS) >= 0.5
+            return share_above(together(self.rows), network_policy.lost_lookup_ns) >= 0.5
         whole = self.lookups.whole
-        return 2 * longer_ns(whole, LOST_NS) >= whole.sum_ns
+        return 2 * longer_ns(whole, network_policy.lost_lookup_ns) >= whole.sum_ns
 
 
 @rule(
@@ -156,7 +154,7 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         evidence=_evidence(server),
         remedies=_remedies(server),
         alternatives=["names that do not exist are tried with every suffix of the search list"],
-        verify=f"{again(model)}: look-ups at {name} under {duration(SLOW_ANSWER_NS)}",
+        verify=f"{again(model)}: look-ups at {name} under {duration(network_policy.slow_answer_ns)}",
     )
 
 
@@ -184,7 +182,7 @@ def _evidence(server: _Server) -> list[Evidence]:
         parts = [f"{plural(whole.count, 'look-up')} answered", *filter(None, [_lost_words(server.lookups)])]
         for text, q in (("p50", 0.5), ("p99", 0.99)):
             value = whole.quantile_ns(q)
-            if value is not None and (q < 0.9 or whole.count >= ENOUGH_FOR_P99):
+            if value is not None and (q < 0.9 or whole.count >= general_policy.waits_for_p99):
                 parts.append(f"{text} {about(value)}")
         if whole.count:
             parts.append(f"longest {duration(whole.max_ns)}")

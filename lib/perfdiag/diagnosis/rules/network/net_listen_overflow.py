@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -19,26 +20,13 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import (
-    FAULT_SHARE,
-    WORTH_SHARE,
-    attempt,
-    brief,
-    duration,
-    fix,
-    percent,
-    plain,
-)
+from perfdiag.diagnosis.significance import attempt, brief, duration, fix, percent, plain
 from perfdiag.facts.listeners import Listener, Listeners
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 
 ID = "NET-LISTEN-OVERFLOW"
 OVERFLOWS, DROPS, OPENED = "TcpExt.ListenOverflows", "TcpExt.ListenDrops", "Tcp.PassiveOpens"
-# One client that asks again, once or twice, is no news; each of three waited for at least a second.
-ENOUGH = 3
-# Who waits for connections for at least half of the window accepts what comes: then it came in a burst.
-WAITING_PART = 0.5
 LOOK = "ss -ltn (Recv-Q against Send-Q); nstat -az TcpExtListenOverflows TcpExtListenDrops"
 
 
@@ -143,7 +131,7 @@ def _overflow(model: Model, mine: list[Listener], overflows: int) -> _Overflow:
 
 def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid: str) -> Finding:
     first, acceptor = found.sockets[0], found.acceptor
-    burst = acceptor is not None and acceptor.ns("net.accept") >= WAITING_PART * model.window_ns
+    burst = acceptor is not None and acceptor.ns("net.accept") >= network_policy.accepting_share * model.window_ns
     why = (
         f"more arrive at once than its queue of {first.limit:,} holds, though {plain(acceptor.comm)} waits for them"
         if burst and acceptor
@@ -196,9 +184,9 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
 def _severity(found: _Overflow) -> Severity:
     """Return the severity by the part of connections dropped: clients feel one in twenty, though the threads lose no
     time."""
-    if found.least < ENOUGH or found.share < WORTH_SHARE:
+    if found.least < network_policy.dropped_connects or found.share < general_policy.worth_share:
         return Severity.INFO
-    return Severity.CRITICAL if found.share >= FAULT_SHARE else Severity.WARNING
+    return Severity.CRITICAL if found.share >= general_policy.fault_share else Severity.WARNING
 
 
 def _remedies(first: Listener, listeners: Listeners | None, *, burst: bool) -> list[Remedy]:

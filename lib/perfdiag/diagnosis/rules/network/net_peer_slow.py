@@ -9,15 +9,16 @@ from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of, lengths, telling
-from perfdiag.diagnosis.evidence.network.peer_waits import LONG_ANSWER_NS, PeerWaits, waits_for
+from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS, outstanding
+from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -124,7 +125,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         best, alike = Confidence.MEDIUM, "a peer that works for 40 ms and a delayed acknowledgement look alike"
         evidence += evidence_of(model)
     perhaps_own = _perhaps_own(model, connections, keys)
-    long = found.receives and found.typical_ns >= LONG_ANSWER_NS
+    long = found.receives and found.typical_ns >= network_policy.long_answer_ns
     for_work = "a client of a queue that answers when there is work waits in the same way" if long else ""
     if perhaps_own:
         best = Confidence.MEDIUM
@@ -145,7 +146,8 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             "packets are lost on the way: see NET-RETRANSMITS",
             "the peer has nothing to send yet: this is then waiting for work",
         ],
-        verify=f"{again(model)}: waits for {found.name} near the round trip, or {duration(SLOW_ANSWER_NS)} above it",
+        verify=f"{again(model)}: waits for {found.name} near the round trip,"
+        f" or {duration(network_policy.slow_answer_ns)} above it",
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.network.connections import ENOUGH_RETRANSMITS, Cause, named, outcomes, without_timeouts
+from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcomes, without_timeouts
 from perfdiag.diagnosis.evidence.network.peers import round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import brief, duration, fault, fix, percent, plain, together, waits
 from perfdiag.model.model import Model, Row
@@ -47,7 +48,7 @@ def retransmits(model: Model) -> Iterable[Outcome]:
 
 def _retransmitted_ns(rows: list[Row], socket: schema.Socket) -> int:
     seen = socket.retransmits_seen
-    if seen < ENOUGH_RETRANSMITS:
+    if seen < network_policy.retransmits:
         return 0
     whole = together(rows)
     timeouts = whole.sum_ns - without_timeouts(whole, seen).sum_ns

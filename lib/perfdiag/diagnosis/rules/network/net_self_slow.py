@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
@@ -64,7 +64,10 @@ def _finding(model: Model, connections: Connections, rows: list[Row]) -> Finding
     name = plain(str(peers[0])) if len(peers) == 1 else f"{len(peers)} ports of its own"
     threads = _answering(model, connections, peers)
     does = _without_questions(threads)
-    slept = 2 * does.get(ASLEEP, 0) >= sum(does.values()) > 0 and typical_ns(together(rows)) >= SLOW_ANSWER_NS
+    slept = (
+        2 * does.get(ASLEEP, 0) >= sum(does.values()) > 0
+        and typical_ns(together(rows)) >= network_policy.slow_answer_ns
+    )
     many = len(threads) != 1
     who = _names(threads)
     doing = f" (mostly {top(does, 1)})" if does else ""

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.network.connections import EXPLAINS, held_ns
+from perfdiag.diagnosis.evidence.network.connections import held_ns
 from perfdiag.diagnosis.evidence.network.delayed_acks import lengths, looks_alike, telling
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
-from perfdiag.diagnosis.evidence.network.unanswered_calls import SLOW_ANSWER_NS
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_unknown, not_followed, severity
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import by_key, duration, fix, size, together, total_ns, typical_ns, waits
 from perfdiag.model.model import Model, Row
@@ -21,7 +21,6 @@ from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import ARRIVING, UNTAKEN
 
 ID, RECEIVE, SEND = "NET-SLOW-CLIENT", "net.receive", "net.send"
-_NS_PER_BYTE = 8  # a line of 1 Gbit/s: who takes a long answer as fast as that is not slow
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,11 @@ class _Clients:
     @property
     def slow(self) -> bool:
         """Whether a client takes longer than its messages need on the network."""
-        waited = bool(self.arriving) and not self.delayed and typical_ns(together(self.arriving)) >= SLOW_ANSWER_NS
+        waited = (
+            bool(self.arriving)
+            and not self.delayed
+            and typical_ns(together(self.arriving)) >= network_policy.slow_answer_ns
+        )
         arrived = self.coming_ns > 0 and any(map(_arrives_slowly, self.requests))
         return waited or arrived or any(map(_over_norm, self.full)) or bool(self.sending)
 
@@ -126,7 +129,7 @@ def _clients(model: Model) -> _Clients:
         if account == SEND and (socket := connections.sockets.get(key)) is not None
     }
     # Where the time of requests is not known, a name counts whose answers are mostly not taken.
-    least = EXPLAINS if time is None else 0
+    least = network_policy.retransmits_explain_share if time is None else 0
     untaken = [each for each in requests if _untaken_ns(each) and _untaken_ns(each) >= least * each.line.sum_ns]
     arriving = [row for row in rows if row.account == RECEIVE] if time is None and tells_of_requests(model) else []
     return _Clients(
@@ -155,7 +158,7 @@ def _mean_ns(exchange: Exchange) -> int:
 
 
 def _arrives_slowly(exchange: Exchange) -> bool:
-    return _mean_ns(exchange) >= SLOW_ANSWER_NS
+    return _mean_ns(exchange) >= network_policy.slow_answer_ns
 
 
 def _untaken_ns(exchange: Exchange) -> int:
@@ -164,7 +167,10 @@ def _untaken_ns(exchange: Exchange) -> int:
 
 def _over_norm(exchange: Exchange) -> bool:
     """Return whether clients read the answers of this name slower than a line carries them."""
-    return _each_ns(exchange, _untaken_ns(exchange) - exchange.line.bytes_out * _NS_PER_BYTE) >= SLOW_ANSWER_NS
+    return (
+        _each_ns(exchange, _untaken_ns(exchange) - exchange.line.bytes_out * network_policy.slow_client_ns_per_byte)
+        >= network_policy.slow_answer_ns
+    )
 
 
 def _each_ns(exchange: Exchange, ns: int) -> int:

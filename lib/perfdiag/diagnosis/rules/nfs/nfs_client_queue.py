@@ -6,18 +6,15 @@ from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.nfs.mount_calls import usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
-from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, SLOW_COMMIT_NS, Use, uses
+from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, Use, uses
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, percent, plain, worth
 from perfdiag.model.model import Model
 
 ID = "NFS-CLIENT-QUEUE"
-# A call is normally sent within microseconds.
-SLOW_QUEUE_NS = 1_000_000
-# From a tenth of the calls on, the kernel's counter names the cause.
-OFTEN = 0.1
 
 
 @rule(
@@ -61,8 +58,8 @@ def _queued(use: Use) -> Mapping[str, float]:
     found = {}
     for account in NFS:
         calls = use.calls(*use.names(account))
-        late = usual_ns(calls.wire) - use.trip_ns >= SLOW_COMMIT_NS
-        if not late and usual_ns(calls.queue) >= SLOW_QUEUE_NS and calls.queue.sum_ns >= calls.wire.sum_ns:
+        late = usual_ns(calls.wire) - use.trip_ns >= nfs_policy.slow_commit_ns
+        if not late and usual_ns(calls.queue) >= nfs_policy.slow_queue_ns and calls.queue.sum_ns >= calls.wire.sum_ns:
             found[account] = use.parts(account).queue_ns
     return found
 
@@ -114,9 +111,9 @@ def _why(model: Model, use: Use) -> tuple[str, list[Remedy]]:
         return ": the connection broke and was restored", [
             fix("find why connections to the server break: dmesg on both hosts, ss -ti dport = :2049")
         ]
-    if (transport.backlog or 0) >= OFTEN * transport.sends:
+    if (transport.backlog or 0) >= nfs_policy.queued_calls_share * transport.sends:
         return ": all slots are in use", [_slots(model, use), fewer]
-    if (transport.sending or 0) >= OFTEN * transport.sends:
+    if (transport.sending or 0) >= nfs_policy.queued_calls_share * transport.sends:
         return ": earlier calls fill the connection", [more, fewer]
     if use.options.get("vers", "").startswith("4"):  # a session's slots have no counter
         return ": probably all session slots are in use", [_slots(model, use), more, fewer]

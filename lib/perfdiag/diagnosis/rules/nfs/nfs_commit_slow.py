@@ -18,18 +18,10 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     server_of,
     trip_evidence,
 )
-from perfdiag.diagnosis.evidence.nfs.wait_parts import (
-    COMMIT,
-    METADATA,
-    PROFILE_SHARE,
-    SLOW_COMMIT_NS,
-    SLOWEST_BYTES_PER_SECOND,
-    WRITE,
-    Use,
-    uses,
-)
+from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, WRITE, Use, uses
 from perfdiag.diagnosis.evidence.target import again, idle_share
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -45,7 +37,6 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model
 
 ID = "NFS-COMMIT-SLOW"
-MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
@@ -89,7 +80,7 @@ def commit_slow(model: Model) -> Iterable[Outcome]:
     for use in uses(model):
         case = _case(use)
         claimed_ns = sum(use.claims(case.parts).values())
-        if worth(model, claimed_ns) and (case.slow or claimed_ns >= PROFILE_SHARE * model.busy_ns):
+        if worth(model, claimed_ns) and (case.slow or claimed_ns >= nfs_policy.profile_share * model.busy_ns):
             found = True
             yield _finding(model, case, claimed_ns)
     if not found:
@@ -103,10 +94,15 @@ def _case(use: Use) -> Case:
     data_ns = known[COMMIT].commit_ns + known[WRITE].commit_ns
     wanted = MODIFYING
     if data_ns >= known[METADATA].commit_ns:
-        wanted = ("COMMIT", *(("WRITE",) if use.stable_part >= MOSTLY else ()))
+        wanted = ("COMMIT", *(("WRITE",) if use.stable_part >= nfs_policy.commit_share else ()))
     names = tuple(name for name in wanted if name in use.procedures)
     wire = use.calls(*names).wire if names else together(use.rows_of([COMMIT]))
-    slow = late(wire, use.trip_ns * bool(names) + SLOW_COMMIT_NS + use.flush_bytes * 1e9 / SLOWEST_BYTES_PER_SECOND)
+    slow = late(
+        wire,
+        use.trip_ns * bool(names)
+        + nfs_policy.slow_commit_ns
+        + use.flush_bytes * 1e9 / nfs_policy.slowest_bytes_per_second,
+    )
     each_ns = usual_ns(wire) if slow else wire.quantile_ns(0.5) or usual_ns(wire)
     # What waits in the queue before slow calls waits for them.
     parts = {name: part.commit_ns + (part.queue_ns if slow else 0) for name, part in known.items() if part.commit_ns}
@@ -144,7 +140,7 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         verify=f"{again(model)}   (p50 of nfs.commit on {use.name})",
         returns=(
             f"With instant commits {duration(rest_ns)} of {duration(whole_ns)} would remain."
-            if rest_ns >= PROFILE_SHARE * whole_ns
+            if rest_ns >= nfs_policy.profile_share * whole_ns
             else ""
         ),
     )

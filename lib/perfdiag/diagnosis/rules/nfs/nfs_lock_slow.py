@@ -13,9 +13,10 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     server_of,
     trip_evidence,
 )
-from perfdiag.diagnosis.evidence.nfs.wait_parts import HANGING_PART, LOCK, SLOW_ANSWER_NS, Use, uses
+from perfdiag.diagnosis.evidence.nfs.wait_parts import LOCK, Use, uses
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -31,8 +32,6 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model
 
 ID = "NFS-LOCK-SLOW"
-# Waits twice as long as all lock calls together are for the holder, not for answers.
-LONGER = 2.0
 
 
 @rule(
@@ -60,7 +59,7 @@ def lock_slow(model: Model) -> Iterable[Outcome]:
         held = worth(model, ns) and _held(model, use)
         calls = use.calls(*use.names(LOCK))
         wire = calls.wire if calls.count else together(use.rows_of([LOCK]))
-        if not held and not late(wire, use.trip_ns * bool(calls.count) + SLOW_ANSWER_NS):
+        if not held and not late(wire, use.trip_ns * bool(calls.count) + nfs_policy.slow_answer_ns):
             continue
         claimed = use.claims({LOCK: ns - use.parts(LOCK).trip_ns})
         if worth(model, sum(claimed.values())):
@@ -73,13 +72,13 @@ def lock_slow(model: Model) -> Iterable[Outcome]:
 
 def _still(model: Model, use: Use) -> int:
     """Return how many threads waited for a lock here most of the window, and still at the end."""
-    return len(still_waiting(model, LOCK, part=HANGING_PART, key=use.key))
+    return len(still_waiting(model, LOCK, part=nfs_policy.hanging_share, key=use.key))
 
 
 def _held(model: Model, use: Use) -> bool:
     calls = use.calls(*use.names(LOCK))
     took_ns = calls.queue.sum_ns + calls.wire.sum_ns + calls.reply_ns
-    return _still(model, use) > 0 or (bool(use.probe) and use.ns(LOCK) > LONGER * took_ns)
+    return _still(model, use) > 0 or (bool(use.probe) and use.ns(LOCK) > nfs_policy.lock_held_factor * took_ns)
 
 
 def _finding(

@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doub
 from perfdiag.diagnosis.evidence.nfs.wait_parts import METADATA, NFS, Use, uses
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -25,8 +26,6 @@ from perfdiag.model.model import Model
 ID = "NFS-METADATA-CHATTY"
 # Calls that revalidate caches.
 ASKING = ("GETATTR", "ACCESS", "LOOKUP")
-# Half of the calls make the main use of a mount.
-MOSTLY = 0.5
 
 
 @rule(
@@ -77,7 +76,7 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
     calls = use.calls(*dict.fromkeys(names))
     asking = use.calls(*ASKING).count
     trips = round(claimed_ns / use.trip_ns) if use.trip_ns else 0
-    forced = _forced(use) if calls.count and asking >= MOSTLY * calls.count else []
+    forced = _forced(use) if calls.count and asking >= nfs_policy.metadata_calls_share * calls.count else []
     claim = f"{subject(model, begin=True)} waits for {trips:,} round trips of {duration(use.trip_ns)} to {use.name}"
     reason = f"because of {' and '.join(forced)}" if forced else "add up"
     return conclude(

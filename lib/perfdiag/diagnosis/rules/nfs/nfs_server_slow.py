@@ -16,22 +16,10 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     server_of,
     trip_evidence,
 )
-from perfdiag.diagnosis.evidence.nfs.wait_parts import (
-    COMMIT,
-    HANGING_PART,
-    LOCK,
-    METADATA,
-    NFS,
-    PROFILE_SHARE,
-    READ,
-    SLOW_ANSWER_NS,
-    SLOWEST_BYTES_PER_SECOND,
-    WRITE,
-    Use,
-    uses,
-)
+from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, LOCK, METADATA, NFS, READ, WRITE, Use, uses
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -93,7 +81,7 @@ def server_slow(model: Model) -> Iterable[Outcome]:
             continue
         case = _case(use)
         claimed_ns = sum(use.claims(case.parts).values())
-        if worth(model, claimed_ns) and (case.slow or claimed_ns >= PROFILE_SHARE * model.busy_ns):
+        if worth(model, claimed_ns) and (case.slow or claimed_ns >= nfs_policy.profile_share * model.busy_ns):
             found = True
             yield _finding(model, case, claimed_ns)
     if not found:
@@ -109,7 +97,7 @@ def _nothing(model: Model) -> Check | Silence:
     if own.count and not uses(model):
         each_ns = usual_ns(own)
         text = f"this host's own NFS server: {own.count:,} requests, half of their time in {about(each_ns)} or less"
-        return Check(ID, text, each_ns, "ns", large=late(own, SLOW_ANSWER_NS))
+        return Check(ID, text, each_ns, "ns", large=late(own, nfs_policy.slow_answer_ns))
     trips = [use.round_trip for use in uses(model) if use.round_trip]
     each = f", round trip {duration(trips[0].ns)}" if trips else ""
     return Check(ID, f"waits for NFS {percent(share)} of busy time{each}", share, "share")
@@ -140,10 +128,12 @@ def _usual(use: Use, account: str) -> tuple[float, bool]:
     calls = use.calls(*_answered(use, account))
     if not calls.count:
         waits = together(use.rows.get(account, ()))
-        return usual_ns(waits), late(waits, SLOW_ANSWER_NS)
+        return usual_ns(waits), late(waits, nfs_policy.slow_answer_ns)
     # The WRITEs of a flush go side by side: each waits for the bytes of all.
     bytes = use.flush_bytes if account == COMMIT else (calls.sent_bytes + calls.received_bytes) / calls.count
-    return usual_ns(calls.wire), late(calls.wire, SLOW_ANSWER_NS + bytes * 1e9 / SLOWEST_BYTES_PER_SECOND)
+    return usual_ns(calls.wire), late(
+        calls.wire, nfs_policy.slow_answer_ns + bytes * 1e9 / nfs_policy.slowest_bytes_per_second
+    )
 
 
 def _answered(use: Use, account: str) -> list[str]:
@@ -216,7 +206,7 @@ def _remedies(use: Use, case: Case) -> list[Remedy]:
 # A server that is gone
 def _hanging(model: Model, use: Use) -> Finding | None:
     """Return the finding of threads that waited for this mount most of the window and still do."""
-    hanging = [thread for thread, _ in still_waiting(model, *ANSWERED, part=HANGING_PART, key=use.key)]
+    hanging = [thread for thread, _ in still_waiting(model, *ANSWERED, part=nfs_policy.hanging_share, key=use.key)]
     if not hanging:
         return None
     waiting = "with a hard mount, threads then go on"

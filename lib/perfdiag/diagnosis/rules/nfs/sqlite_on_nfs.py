@@ -14,16 +14,13 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, LOCK, METADATA, NFS, Use, uses
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, together, waits, worth
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
 ID = "SQLITE-ON-NFS"
-# A database locks, commits and looks up: each takes at least this part of the time.
-PATTERN_PART = 0.02
-# A sampled share with a larger error is not sure.
-ENOUGH_ERROR = 0.2
 
 
 @rule(
@@ -81,7 +78,9 @@ def _sqlite(stack: schema.Stack) -> bool:
 
 def _like_a_database(model: Model, use: Use) -> bool:
     whole = use.ns(*NFS)
-    return worth(model, whole) and all(use.ns(name) >= PATTERN_PART * whole for name in (LOCK, COMMIT, METADATA))
+    return worth(model, whole) and all(
+        use.ns(name) >= nfs_policy.sqlite_pattern_share * whole for name in (LOCK, COMMIT, METADATA)
+    )
 
 
 def _finding(
@@ -101,7 +100,7 @@ def _finding(
             " server."
         ),
         mechanism=Mechanism.MANY,
-        doubts=[f"only {samples} sampled waits" if error > ENOUGH_ERROR else ""],
+        doubts=[f"only {samples} sampled waits" if error > nfs_policy.sqlite_error_share else ""],
         evidence=[
             waits(together(use.rows_of(NFS)), "waits"),
             Evidence(

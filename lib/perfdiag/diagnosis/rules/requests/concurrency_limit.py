@@ -14,6 +14,7 @@ from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import not_followed, without_time
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, requests_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -24,13 +25,11 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import FAULT_SHARE, brief, percent
+from perfdiag.diagnosis.significance import brief, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST, RequestTime
 
 ID = "CONCURRENCY-LIMIT"
-# Of the time without a call under way so much at least is in no account that says what requests waited for.
-UNEXPLAINED_PART = 0.5
 
 
 @rule(
@@ -98,7 +97,7 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
             f" {limit.waiting_most}): {own}."
         ),
         mechanism=Mechanism.LIMIT,
-        severity=Severity.WARNING if limit.part >= FAULT_SHARE else Severity.INFO,
+        severity=Severity.WARNING if limit.part >= general_policy.fault_share else Severity.INFO,
         doubts=[unexact, several, either],
         evidence=[_evidence(limit)],
         remedies=[raising(limit, name)],
@@ -122,7 +121,7 @@ def _claims(model: Model, time: RequestTime, limit: Limit) -> dict[str | tuple[s
     wanted_ns = round(limit.part * time.ns)
     rest_ns = min(wanted_ns, time.accounts.get(REST, 0))
     parked_ns = sum(ns for pair, ns in time.rows.items() if pair[0] == PARKED)
-    if rest_ns + parked_ns < UNEXPLAINED_PART * wanted_ns:
+    if rest_ns + parked_ns < requests_policy.limit_unexplained_share * wanted_ns:
         return {}
     claims: dict[str | tuple[str, str], int] = {REST: rest_ns} if rest_ns else {}
     return claims | _parked(model, time, wanted_ns - rest_ns)

@@ -12,7 +12,6 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, d
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
-    HELD_UP_NS,
     delays_of,
     hardly_unread,
     is_felt,
@@ -24,6 +23,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
 )
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -42,10 +42,6 @@ from perfdiag.model.requests.unread_requests import LISTENS
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import phrase_of
 
-# A program with less of the CPU samples of the target names no function.
-WORTH_PROGRAM = 0.1
-# Nor does code that is spread over many: the largest part of it is a good part, by more than the sample's error.
-WORTH_FUNCTION = 0.25
 SHOWN = 3  # of several event loops
 
 
@@ -95,7 +91,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         evidence=[read_after(delays), meanwhile(time.by), *_which(time.by.loops), *held.evidence],
         remedies=[fix(held.remedy)],
         alternatives=["many short turns: the thread is then busy all the time (CPU-SINGLE-THREAD)"],
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
     )
 
 
@@ -143,7 +139,7 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
         )
     samples = CpuSamples(model)
     functions = [each for each in samples.hottest() if each[1].share > each[1].error]
-    named = functions and functions[0][1].share >= WORTH_FUNCTION
+    named = functions and functions[0][1].share >= requests_policy.blocking_function_share
     claim = f", mostly by {functions[0][0]}{called_by(samples)}" if named else " by code that runs for long"
     remedy = "move long work to a worker thread or process, or return to the loop in between"
     unsure = _unsure(model, samples, functions)
@@ -158,7 +154,7 @@ def _unsure(model: Model, samples: CpuSamples, functions: Sequence[tuple[str, Pa
     counts: Counter[str] = Counter()
     for stack in samples.stacks:
         counts[names.get(stack.pid, "")] += stack.count
-    several = sum(count >= WORTH_PROGRAM * samples.count for count in counts.values()) > 1
+    several = sum(count >= requests_policy.blocking_program_share * samples.count for count in counts.values()) > 1
     return "several programs computed: the function may be another program's" if several else ""
 
 

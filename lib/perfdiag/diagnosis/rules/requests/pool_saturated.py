@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu import kernel_work
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, SAMPLED, CpuSamples
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
-    HELD_UP_NS,
     delays_of,
     hardly_unread,
     is_felt,
@@ -21,6 +20,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
 )
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy, requests_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -39,8 +39,6 @@ from perfdiag.recording.accounts import phrase_of
 from perfdiag.recording.levels import TOLD_BELOW, told_as
 
 CHEAPER = fix("make their computing cheaper; more workers only share the CPUs, unless CPUs are idle")
-MOSTLY = 0.5  # of the samples
-BOUND_PART = 0.3  # of the time in which requests waited for who was with others
 
 
 @rule(
@@ -85,7 +83,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         busy = work.doing or busy
         more = work.remedy
     bound = met.others.get(BOUND, 0.0) / met.taken
-    if bound >= BOUND_PART:
+    if bound >= requests_policy.bound_workers_share:
         busy = f", {percent(bound)} of that time with silent keep-alive connections"
         more = fix("close silent connections sooner (KeepAliveTimeout), or serve them by events; add workers")
     yield conclude(
@@ -98,7 +96,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         evidence=[read_after(delays), meanwhile(time.by), *_at_once(model), *work.evidence],
         remedies=[more],
         alternatives=[f"workers wait for something slow ({phrase_of(does)})"] if does in (PEERS, "net.receive") else [],
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
     )
 
 
@@ -117,19 +115,19 @@ NO_WORK = _Work()
 def _work(model: Model) -> _Work:
     """Return what the target mostly computes: the kernel's work for it, or a function of its own."""
     samples = CpuSamples(model)
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         return NO_WORK
     kernel = sum(stack.count for stack in samples.stacks if stack.kernel)
     if 2 * kernel > samples.count:
         first = next(iter(kernel_work.work(samples)), None)
-        if first is None or first.part.share < MOSTLY:
+        if first is None or first.part.share < requests_policy.pool_samples_share:
             return NO_WORK
         text = f"{first.part} of {kernel:,} kernel samples: {first.name}"
         evidence = Evidence(text, first.part.share, "share", FUNCTIONS, first.part.error)
         less = next(iter(kernel_work.remedies(model, [first])), CHEAPER)
         return _Work(f", mostly with {first.name}", less, [evidence])
     name, part = samples.hottest(1)[0]
-    if part.share < MOSTLY:
+    if part.share < requests_policy.pool_samples_share:
         return NO_WORK
     hot = Evidence(f"{name} {part}", part.share, "share", FUNCTIONS, part.error, kind=EvidenceKind.FUNCTIONS)
     return _Work(f", mostly in {name}", CHEAPER, [hot])

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
-    HELD_UP_NS,
     delays_of,
     hardly_unread,
     is_felt,
@@ -17,6 +16,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
 )
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import Check, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
@@ -71,7 +71,7 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
         remedies=[
             fix("see what that thread does before it reads or accepts; move that to a thread that serves no requests")
         ],
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
     )
 
 

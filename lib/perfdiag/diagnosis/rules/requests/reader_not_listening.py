@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.local.refused_descriptors import refusals
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
-    HELD_UP_NS,
     delays_of,
     hardly_unread,
     meanwhile,
@@ -18,6 +17,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
 )
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import Confidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
@@ -73,7 +73,7 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
             )
         ],
         alternatives=["a lost wake-up (EPOLLET or EPOLLONESHOT without reading everything)"],
-        verify=f"{again(model)}: requests are read within {duration(HELD_UP_NS)}",
+        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
     )
 
 

@@ -9,16 +9,12 @@ from perfdiag.diagnosis.evidence.requests.objectives import times_operations
 from perfdiag.diagnosis.evidence.requests.slow_requests import slow_requests
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of, phrase_of
-
-# An operation over its limit that mostly waits for work (a poll that returns when somebody has a wish) breaks nothing.
-IDLE_PART = 0.5
-# With fewer operations than this no statement on the rarest hundredth is possible: the count is said instead.
-ENOUGH_FOR_SHARE = 300
 
 
 @rule(
@@ -61,11 +57,11 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
     lost = model.coverage.lost.get("operations_full", 0)
     sums = _busy(operation.over_slo_accounts)
     part = over / operation.count if operation.count else 1.0
+    of_all = f" ({percent(part)})" if operation.count >= requests_policy.operations_for_share else ""
     evidence = [
         Evidence(
             f"{over:,} of {operation.count:,} {name} over"
-            f" {duration(limit_ns)}{f' ({percent(part)})' if operation.count >= ENOUGH_FOR_SHARE else ''}, longest"
-            f" {duration(operation.max_ns)}",
+            f" {duration(limit_ns)}{of_all}, longest {duration(operation.max_ns)}",
             part,
             "share",
             "operations",
@@ -121,7 +117,7 @@ def _waits_for_work(operation: schema.Operation) -> bool:
 
 def _mostly_idle(parts: Sequence[schema.AccountSum]) -> bool:
     whole = sum(part.sum_ns for part in parts)
-    return bool(whole) and sum(_busy(parts).values()) < (1 - IDLE_PART) * whole
+    return bool(whole) and sum(_busy(parts).values()) < (1 - requests_policy.polling_share) * whole
 
 
 __all__ = ["slo_breach"]

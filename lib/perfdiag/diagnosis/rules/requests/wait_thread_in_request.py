@@ -9,15 +9,13 @@ from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import parked_waits
 from perfdiag.diagnosis.evidence.requests.waiting_readers import waiting_readers
 from perfdiag.diagnosis.evidence.requests.waits_in_turn import THREAD, finding
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Outcome,
     rule,
 )
-from perfdiag.diagnosis.significance import (
-    FAULT_SHARE,
-    percent,
-)
+from perfdiag.diagnosis.significance import percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 
@@ -44,7 +42,7 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
         yield without_time(model, THREAD, "no requests were served")
         return
     known = parked_waits(model, time)
-    found = [waits for waits in known if waits.ns >= FAULT_SHARE * time.ns and not waits.in_turn]
+    found = [waits for waits in known if waits.ns >= general_policy.fault_share * time.ns and not waits.in_turn]
     unread = list(waiting_readers(model, time))
     yield from unread
     for waits in found:

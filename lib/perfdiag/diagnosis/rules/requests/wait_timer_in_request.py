@@ -9,8 +9,9 @@ from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import FAULT_SHARE, duration, fix, percent, top
+from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
 
@@ -41,10 +42,10 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     parked_ns = sum(parts.values())
     ns = slept_ns + parked_ns
     part = ns / time.ns
-    if part < FAULT_SHARE:
+    if part < general_policy.fault_share:
         yield Check("WAIT-TIMER-IN-REQUEST", f"requests sleep {percent(part)} of their time", part, "share")
         return
-    unproven = parked_ns >= FAULT_SHARE * time.ns
+    unproven = parked_ns >= general_policy.fault_share * time.ns
     unknown = "it is unknown what they wait for: an event may have failed to come" if unproven else ""
     missing = "wake-ups were missed: a thread may have ended some of those waits" if _missed(model) else ""
     how = Confidence.LOW if parked_ns > slept_ns else Confidence.HIGH

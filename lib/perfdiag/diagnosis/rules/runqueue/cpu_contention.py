@@ -18,7 +18,7 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
     what_is_missing,
 )
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import without_names
-from perfdiag.diagnosis.evidence.runqueue.whole_host import SLICE_NS, host
+from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import (
     again,
     counts_only_in,
@@ -31,6 +31,7 @@ from perfdiag.diagnosis.evidence.target import (
     yielding,
 )
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy, runqueue_policy
 from perfdiag.diagnosis.rule import (
     Evidence,
     Mechanism,
@@ -42,7 +43,6 @@ from perfdiag.diagnosis.rule import (
     rule,
 )
 from perfdiag.diagnosis.significance import (
-    WORTH_SHARE,
     attempt,
     brief,
     duration,
@@ -61,8 +61,6 @@ from perfdiag.recording.distribution import Distribution
 
 # A single wait with a third of a total below 0.1 s is an accident of scheduling; contention repeats.
 ACCIDENT_NS, ACCIDENT_PART = 100_000_000, 1 / 3
-# The trial weight: large enough to be felt, small enough to leave other processes some CPU time.
-WEIGHT_FACTOR = 4
 SHOWN = 3  # other processes by name
 CLAIMED = 2  # of them in the claim
 LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
@@ -111,7 +109,9 @@ def contention(model: Model) -> Iterable[Outcome]:
         headline=_headline(competing.neighbours, inferred_ns),
         claim=_claim(model, names, ns),
         mechanism=Mechanism.BUSY,
-        severity=fault(model, ns) if typical_ns(whole) >= SLICE_NS and not _is_accident(whole) else Severity.INFO,
+        severity=fault(model, ns)
+        if typical_ns(whole) >= runqueue_policy.slice_ns and not _is_accident(whole)
+        else Severity.INFO,
         doubts=[not_named, *what_is_missing(model, competing, ns, unknown_ns)],
         evidence=[
             *named_waits(competing.neighbours, "other processes", wanted),
@@ -208,7 +208,7 @@ def _by_comm(rows: Iterable[Row]) -> dict[str, int]:
 def _felt(parts: Mapping[str, int], whole: int) -> list[tuple[str, int]]:
     """Return the processes worth a name, the largest first; if all are small, the largest anyway."""
     ranked = sorted(parts.items(), key=lambda item: -item[1])
-    felt = [(comm, part) for comm, part in ranked if part >= WORTH_SHARE * whole]
+    felt = [(comm, part) for comm, part in ranked if part >= general_policy.worth_share * whole]
     return felt or (ranked if sum(parts.values()) > whole / 2 else [])
 
 
@@ -247,7 +247,9 @@ def _weight(model: Model) -> Remedy | None:
     group = own_group(model)
     if group is None or not group.weight:
         return None
-    wanted = min(LARGEST_WEIGHT.get(group.version, LARGEST_WEIGHT[2]), WEIGHT_FACTOR * group.weight)
+    wanted = min(
+        LARGEST_WEIGHT.get(group.version, LARGEST_WEIGHT[2]), runqueue_policy.trial_weight_factor * group.weight
+    )
     name = "cpu.weight" if group.version == 2 else "cpu.shares"
     return setting(f"{group.path}/{name}", str(wanted), str(group.weight)) if wanted > group.weight else None
 

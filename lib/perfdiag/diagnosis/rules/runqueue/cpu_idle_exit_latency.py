@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perfdiag.diagnosis.evidence.cpu.idle_states import (
-    DEEP_NS,
     asleep,
     index_of,
     measured,
@@ -19,6 +18,7 @@ from perfdiag.diagnosis.evidence.cpu.idle_states import (
 )
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy, runqueue_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -34,8 +34,6 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.facts.host_facts import IdleState
 from perfdiag.model.model import Model, Row
 
-# Without a declared latency (most guests) a CPU wakes within 100 us if its host lets it.
-UNDECLARED_NS = 100_000
 # The recorder's word for a file it stopped waiting for: its content is unknown, not absent.
 NOT_IN_TIME = "timeout"
 # Idle drivers of guests: the hypervisor stops the virtual CPU, and declared latencies mean nothing.
@@ -173,8 +171,8 @@ def _halts(model: Model) -> bool:
 
 def _slow(state: IdleState | None, rows: list[Row]) -> bool:
     if state is not None and state.exit_latency_ns is not None:
-        return state.exit_latency_ns >= DEEP_NS
-    return typical_ns(together(rows)) >= UNDECLARED_NS
+        return state.exit_latency_ns >= cpu_policy.deep_idle_state_ns
+    return typical_ns(together(rows)) >= runqueue_policy.undeclared_exit_ns
 
 
 def _undeclared(state: IdleState | None) -> bool:
@@ -202,7 +200,11 @@ def _unseen(model: Model, groups: Mapping[str, list[Row]], states: Mapping[int, 
     count, most_ns, names = 0, 0, set()
     for key, rows in groups.items():
         state = states.get(index_of(key))
-        if key.endswith(":left") and state is not None and (state.exit_latency_ns or 0) >= DEEP_NS:
+        if (
+            key.endswith(":left")
+            and state is not None
+            and (state.exit_latency_ns or 0) >= cpu_policy.deep_idle_state_ns
+        ):
             number = together(rows).count
             count += number
             most_ns += number * (state.exit_latency_ns or 0)
@@ -212,7 +214,8 @@ def _unseen(model: Model, groups: Mapping[str, list[Row]], states: Mapping[int, 
             "CPU-IDLE-EXIT-LATENCY",
             f"{count:,} wake-ups came from interrupts of a CPU just out of {', '.join(names)}: leaving the state came"
             f" before the wait, up to {duration(most_ns)} as declared",
-            f"try cpupower idle-set -D {DEEP_NS // 1000}, then {again(model)}; undo: cpupower idle-set -E",
+            f"try cpupower idle-set -D {cpu_policy.deep_idle_state_ns // 1000}, then {again(model)};"
+            " undo: cpupower idle-set -E",
         )
 
 

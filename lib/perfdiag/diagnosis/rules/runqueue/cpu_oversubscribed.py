@@ -22,23 +22,15 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
 )
 from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns, queued_ns
-from perfdiag.diagnosis.evidence.runqueue.whole_host import SLICE_NS, host
+from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, usable_cpus, widened_affinity
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, plain, together, total_ns, typical_ns, worth
 from perfdiag.facts.cpu_sets import Cpus
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
-
-# Runnable threads must outnumber the CPUs by more than rounding.
-MARGIN = 0.1
-# With this many times more runnable threads than CPUs one always waits: these are no handovers.
-DENSE = 2
-# A handover has one waiting thread per running one; three per running one were woken together.
-BURST = 3
-# Queueing threads are those with nine tenths of the waiting.
-QUEUEING = 0.9
 
 
 @rule(
@@ -70,14 +62,14 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
     unknown_ns = total_ns(competing.unnamed) - others_ns - inferred_ns
     ns = sum(wanted.values())
     bursts = None if crowd.dense else _bursts(model, competing, crowd)
-    if bursts and (not worth(model, ns) or crowd.runnable <= crowd.cpus + MARGIN):
+    if bursts and (not worth(model, ns) or crowd.runnable <= crowd.cpus + runqueue_policy.oversubscribed_margin_share):
         yield bursts
         return
     if not worth(model, ns):
         at_handovers = handovers(model, competing.own)
         yield at_handovers or unnamed(model, ID, unknown_ns, ns) or no_competition(model, ID, "own threads", ns)
         return
-    if crowd.runnable <= crowd.cpus + MARGIN:
+    if crowd.runnable <= crowd.cpus + runqueue_policy.oversubscribed_margin_share:
         why = f" (handovers: on average {crowd.runnable:.1f} runnable on {plural(crowd.cpus, 'CPU')})"
         yield no_competition(model, ID, "own threads", ns, why)
         return
@@ -109,7 +101,9 @@ def _finding(
             f" {crowd.runnable:.1f} were runnable on {plural(crowd.cpus, 'CPU')}."
         ),
         mechanism=Mechanism.BUSY,
-        severity=fault(model, ns) if (crowd.dense or typical_ns(whole) >= SLICE_NS) and not crowded else Severity.INFO,
+        severity=fault(model, ns)
+        if (crowd.dense or typical_ns(whole) >= runqueue_policy.slice_ns) and not crowded
+        else Severity.INFO,
         doubts=[
             mostly if inferred_ns > ns / 2 else "",
             *what_is_missing(model, competing, ns, 0 if inferred_ns else unknown_ns),
@@ -135,7 +129,7 @@ def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | No
     """
     own, ran_ns = all_ns(competing.own), sum(map(on_cpu_ns, model.threads))
     ns = sum(own.values())
-    if ns < BURST * ran_ns or not felt(model, ns):
+    if ns < runqueue_policy.burst_factor * ran_ns or not felt(model, ns):
         return None
     who = "processes" if _many_processes(crowd) else "threads"
     return conclude(
@@ -182,12 +176,16 @@ class _Crowd:
     @property
     def dense(self) -> bool:
         """Whether threads queue all the time, so that even short waits are no handovers."""
-        return self.runnable >= DENSE * self.cpus
+        return self.runnable >= runqueue_policy.dense_factor * self.cpus
 
     @property
     def excess_ns(self) -> int:
         """The waiting they must have even with these CPUs to themselves."""
-        return round(max(0.0, self.runnable - self.cpus) * self.window_ns) if self.runnable > self.cpus + MARGIN else 0
+        return (
+            round(max(0.0, self.runnable - self.cpus) * self.window_ns)
+            if self.runnable > self.cpus + runqueue_policy.oversubscribed_margin_share
+            else 0
+        )
 
 
 def _take_from_unnamed(wanted: dict[str, int], unnamed: dict[str, int], excess_ns: int) -> int:
@@ -217,7 +215,7 @@ def _inferred(inferred_ns: int, crowd: _Crowd, most_ns: int) -> list[Evidence]:
 
 def _crowd(model: Model) -> _Crowd:
     ranked = sorted(model.threads, key=queued_ns, reverse=True)
-    wanted = QUEUEING * sum(map(queued_ns, ranked))
+    wanted = runqueue_policy.queueing_threads_share * sum(map(queued_ns, ranked))
     before = itertools.accumulate(map(queued_ns, ranked), initial=0)
     queueing = [thread for thread, so_far in zip(ranked, before, strict=False) if so_far < wanted]
     sets = [cpus_of(model, thread) for thread in queueing]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, FUNCTIONS, CpuSamples, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.target import CPU, again, setting, subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy, runqueue_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -22,11 +23,6 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, together, waits, worth
 from perfdiag.facts.host_facts import CpuGroup
 from perfdiag.model.model import Model
-
-# The trial quota: large enough to see the effect, small enough to protect other groups.
-QUOTA_FACTOR = 2
-# Throttling in fewer periods is a burst.
-THROTTLED_PERIODS = 0.01
 
 
 @rule(
@@ -105,7 +101,9 @@ def _hit(model: Model) -> CpuGroup | None:
 
 
 def _often(group: CpuGroup) -> bool:
-    return bool(group.periods and (group.throttled_periods or 0) / group.periods >= THROTTLED_PERIODS)
+    return bool(
+        group.periods and (group.throttled_periods or 0) / group.periods >= runqueue_policy.throttled_periods_share
+    )
 
 
 def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
@@ -167,7 +165,7 @@ def _periods(group: CpuGroup) -> list[Evidence]:
 def _used_for(model: Model) -> list[Evidence]:
     """Return which functions used the quota up: a larger one helps nobody who spins."""
     samples = CpuSamples(model)
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         return []
     text = f"the quota went to {words(samples.hottest(2))}"
     return [Evidence(text, float(samples.count), "count", FUNCTIONS, kind=EvidenceKind.FUNCTIONS)]
@@ -179,8 +177,16 @@ def _raised(group: CpuGroup | None) -> list[Remedy]:
     period_us = group.period_ns // 1000
     quota_us = round(group.quota_cpus * period_us)
     if group.version == 2:
-        return [setting(f"{group.path}/cpu.max", f"{QUOTA_FACTOR * quota_us} {period_us}", f"{quota_us} {period_us}")]
-    return [setting(f"{group.path}/cpu.cfs_quota_us", str(QUOTA_FACTOR * quota_us), str(quota_us))]
+        return [
+            setting(
+                f"{group.path}/cpu.max",
+                f"{runqueue_policy.trial_quota_factor * quota_us} {period_us}",
+                f"{quota_us} {period_us}",
+            )
+        ]
+    return [
+        setting(f"{group.path}/cpu.cfs_quota_us", str(runqueue_policy.trial_quota_factor * quota_us), str(quota_us))
+    ]
 
 
 __all__ = ["throttled"]

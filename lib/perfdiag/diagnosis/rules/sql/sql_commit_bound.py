@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.disk.wait_judgement import judge
 from perfdiag.diagnosis.evidence.session_waits import LOCK, lock_rows, sessions, wait_of
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -29,8 +30,6 @@ from perfdiag.recording.distribution import Distribution, merged
 
 ID = "SQL-COMMIT-BOUND"
 DISK = "disk.flush"
-# Below this part of the busy time the commits are not what limits a session.
-PROFILE_SHARE = 0.1
 
 
 @rule(
@@ -53,7 +52,7 @@ def commit_bound(model: Model) -> Iterable[Outcome]:
     flushes = merged(_distribution(line) for line in _flushes(model))
     queue = lock_rows(model, lambda wait: wait.is_for_wal)
     ns = flushes.sum_ns + total_ns(queue)
-    if not worth(model, ns) or ns < PROFILE_SHARE * model.busy_ns or _slow_disk(model):
+    if not worth(model, ns) or ns < sql_policy.commit_share * model.busy_ns or _slow_disk(model):
         share = ns / model.busy_ns if model.busy_ns else 0.0
         yield Check(ID, f"commits {percent(share)} of busy time", share, "share")
         return

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.session_waits import LOCK, activity
 from perfdiag.diagnosis.evidence.sql.idle_transactions import Behind, behind, idle, name_of
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -25,12 +26,6 @@ from perfdiag.diagnosis.significance import about, duration, fix, percent, plain
 from perfdiag.model.model import Model
 
 ID = "SQL-IDLE-IN-TRANSACTION"
-# A client on the same network answers in less: what takes longer, it does in the middle of its transaction.
-ROUND_TRIP_NS = 10_000_000
-# So much of the time may be taken to be like the rest without a word.
-UNSEEN_PART = 0.1
-# One session with this part of what others waited is named; of several, none.
-MAJORITY = 0.5
 
 
 @rule(
@@ -63,11 +58,11 @@ def idle_in_transaction(model: Model) -> Iterable[Outcome]:
 
 def _finding(model: Model, found: Behind) -> Finding:
     pid = max(found.holders, key=lambda each: found.holders[each], default=0)
-    one = bool(pid) and found.holders[pid] >= MAJORITY * found.ns
+    one = bool(pid) and found.holders[pid] >= sql_policy.idle_session_share * found.ns
     who = name_of(model, pid) if one else f"{plural(len(found.holders), 'session')}"
     thread = thread_of(model, pid) if one else None
     each_ns = typical_ns(idle(model))
-    short = each_ns < ROUND_TRIP_NS
+    short = each_ns < sql_policy.client_round_trip_ns
     times = f", half of that time in waits of about {about(each_ns)}" if idle(model).count > 1 else ""
     claim = (
         f"{plural(found.waiters, 'session')} waited {duration(found.ns)} for locks of {who}, which"
@@ -113,7 +108,7 @@ def _doubt(found: Behind) -> str:
 
 def _unseen(found: Behind) -> str:
     rest_ns = found.ns - found.seen_ns - found.open_ns
-    if rest_ns < UNSEEN_PART * found.ns:
+    if rest_ns < sql_policy.unseen_share * found.ns:
         return ""
     return f"nothing was seen of {duration(rest_ns)} of these waits: they are taken to be like the others"
 

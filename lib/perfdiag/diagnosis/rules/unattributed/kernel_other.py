@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Mechanism,
@@ -33,8 +34,6 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.waits.receiving_calls import CALL, OPEN, QUEUE_SENDS
 
 OTHER = "kernel.other"
-# A quarter of the busy time in calls no other rule knows is worth somebody's look, whatever they are.
-LARGE_SHARE = 0.25
 _FIFO = "it is unknown whether it opens a FIFO: waiting for work looks the same as waiting for an answer"
 _PERHAPS = "; if it is a FIFO, it is unknown whether it waits for work or for an answer"
 _OTHER_END = "a FIFO that the other end has not opened: it is unknown whether it waits for work or for an answer"
@@ -67,7 +66,7 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     opened = [row for row in rows if _may_be_fifo(model, row)]
     fifo = 2 * total_ns(opened) > taken_ns
     named = bool(largest[0].key)  # a script does not tell, and what it cannot tell apart is in here, too
-    large = named and taken_ns - total_ns(opened) >= LARGE_SHARE * model.busy_ns
+    large = named and taken_ns - total_ns(opened) >= general_policy.kernel_other_share * model.busy_ns
     yield conclude(
         model,
         claims_of(rows),

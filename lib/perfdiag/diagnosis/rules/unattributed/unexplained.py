@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -25,9 +26,6 @@ from perfdiag.model.model import Model
 
 UNEXPLAINED = "unexplained"
 
-# More than 1 % of unexplained time is always reported.
-EXPLAINED_SHARE = 0.01
-
 
 @rule(
     "UNEXPLAINED",
@@ -45,7 +43,7 @@ EXPLAINED_SHARE = 0.01
 def unexplained(model: Model) -> Iterable[Outcome]:
     """Report unexplained time with its kernel functions."""
     taken_ns, part = model.ns(UNEXPLAINED), model.share(UNEXPLAINED)
-    if part < EXPLAINED_SHARE:
+    if part < general_policy.unexplained_share:
         yield Check("UNEXPLAINED", f"unexplained {percent(part)} of busy time", part, "share")
         return
     functions: dict[str, int] = {}

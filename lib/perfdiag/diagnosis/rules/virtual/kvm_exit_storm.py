@@ -17,18 +17,13 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     unknown,
 )
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import virtual_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, percent, plain, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
 
 STORM = "KVM-EXIT-STORM"
-# A busy virtual CPU exits some 1,000 times a second for timers, interrupts and requests.  Ten times as many is too
-# often:
-# 2 % of the CPU at 2 us each, 10 % at 10 us.
-STORM_PER_BUSY_SECOND = 10_000
-# perf takes 4,000 samples per second and CPU by default, each by an NMI: well above are exceptions of the guest.
-HOST_NMIS_PER_BUSY_SECOND = 5_000
 # Causes and remedies by exit reason.
 _WHY: Mapping[str, str] = {
     "PAUSE": "the guest spins for locks with stopped holders: dedicate CPUs to its virtual CPUs, or give it fewer",
@@ -109,7 +104,7 @@ def storm(model: Model) -> Iterable[Outcome]:
             f" {percent(exits.running_ns / max(1, handled.running_ns))} of it for {plain(top)}."
         ),
         mechanism=Mechanism.MANY,
-        severity=fault(model, ns) if rate >= STORM_PER_BUSY_SECOND else Severity.INFO,
+        severity=fault(model, ns) if rate >= virtual_policy.exits_per_busy_second else Severity.INFO,
         doubts=[f"{lost:,} exits have no reason" if lost else ""],
         evidence=[_by_reason(model, name, group) for name, group in list(groups.items())[:4]],
         remedies=[fix(_WHY.get(top, f"find the cause of {plain(top)} in the guest: perf kvm stat live"))],
@@ -121,7 +116,7 @@ def storm(model: Model) -> Iterable[Outcome]:
 def _of_host(model: Model) -> frozenset[str]:
     """Return the exit reasons caused by the host; NMIs as long as they are few."""
     count = sum(line.count for line in model.vm_exits if reason(line) == exit_names.EXCEPTION_OR_NMI)
-    few = count * 1e9 <= HOST_NMIS_PER_BUSY_SECOND * model.ns(*BUSY)
+    few = count * 1e9 <= virtual_policy.nmis_per_busy_second * model.ns(*BUSY)
     return exit_names.HOST_INTERRUPTS | {exit_names.EXCEPTION_OR_NMI} if few else exit_names.HOST_INTERRUPTS
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples, Part
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, DRIVERS, said, sampled
 from perfdiag.diagnosis.evidence.virtual.host_side import Bound, of_clock
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy, virtual_policy
 from perfdiag.diagnosis.rule import Check, Claims, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import duration, fix, plain, worth
 from perfdiag.facts.processor import Clocksource
@@ -30,8 +31,6 @@ FAST_CLOCKS = frozenset(
 )
 # Samples after an exit often hit the calling function.  Used only if the clock source is known to be a device.
 CLOCK_READERS = (*CLOCK_READS, "ktime_get")
-# A fast source takes a thousandth of a program's time; a fiftieth is the fault of the source.
-CLOCK_SHARE = 0.02
 
 
 @rule(
@@ -74,7 +73,7 @@ def clocksource(model: Model) -> Iterable[Outcome]:
         yield Check("VIRT-CLOCKSOURCE", f"clock source {current}, not a device", 0.0, "share")
         return
     samples = CpuSamples(model)
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         if worth(model, model.ns(*CPU)):
             yield Silence(
                 "VIRT-CLOCKSOURCE",
@@ -86,7 +85,7 @@ def clocksource(model: Model) -> Iterable[Outcome]:
     bound, sampled_ns = of_clock(model, clock.current if clock else ""), sum(claims.values())
     claims = bound.limited(claims)
     ns = sum(claims.values())
-    if part.share - part.error < CLOCK_SHARE or not worth(model, ns):
+    if part.share - part.error < virtual_policy.clock_share or not worth(model, ns):
         if clock is not None or part.count:
             yield Check(
                 "VIRT-CLOCKSOURCE",

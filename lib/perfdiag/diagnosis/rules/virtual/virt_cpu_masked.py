@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, SAMPLED, CpuSamples, Part
+from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED, CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy, virtual_policy
 from perfdiag.diagnosis.rule import Check, Claims, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import (
     duration,
@@ -22,8 +23,6 @@ WITHOUT: dict[str, tuple[str, ...]] = {
     "avx2": ("chacha_block_generic", "sha256_generic", "sha512_generic", "sha256_block_generic", "poly1305_blocks_gen"),
     "sse4_2": ("crc32c_le_base", "crc32_body", "crc32_le_base", "__crc32c_le", "crc32c_base"),
 }
-# Unmasking pays from a fiftieth of the CPU time on.
-MASKED_SHARE = 0.02
 
 
 @rule(
@@ -73,7 +72,7 @@ def masked(model: Model) -> Iterable[Outcome]:
         yield Check(id, f"the CPU model hides {len(hidden)} useful features{names}", float(len(hidden)), "count")
         return
     samples = CpuSamples(model)
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         if worth(model, model.ns(*CPU)):
             yield Silence(
                 id,
@@ -85,7 +84,7 @@ def masked(model: Model) -> Iterable[Outcome]:
     prefixes = tuple(function for _, functions in costly for function in functions)
     part, claims = samples.charged(model, prefixes)
     ns, names = sum(claims.values()), ", ".join(name for name, _ in costly)
-    if part.share - part.error < MASKED_SHARE or not worth(model, ns):
+    if part.share - part.error < virtual_policy.masked_share or not worth(model, ns):
         yield Check(id, f"{names} hidden by the CPU model; replacements {part} of CPU samples", part.share, "share")
         return
     yield _finding(model, names, part, claims, samples.count)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import ENOUGH, CpuSamples
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, EMULATED, said, sampled
 from perfdiag.diagnosis.evidence.virtual.host_side import of_driver
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy, virtual_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import brief, duration, fix, plain, worth
 from perfdiag.facts.host_facts import Disk, Hypervisor, Interface
 from perfdiag.model.model import Model
-
-# Replacing the device pays from a fiftieth of the CPU time on.
-EMULATED_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def emulated_device(model: Model) -> Iterable[Outcome]:
         return
     samples = CpuSamples(model)
     names = ", ".join(f"{device.name} ({device.driver})" for device in devices[:3])
-    if samples.count < ENOUGH:
+    if samples.count < cpu_policy.samples_for_function:
         if worth(model, model.ns(*CPU)):
             yield Silence(
                 "VIRT-EMULATED-DEVICE",
@@ -78,7 +76,7 @@ def emulated_device(model: Model) -> Iterable[Outcome]:
     part, claims = samples.charged(model, EMULATED[worst.driver], others=CLOCK_READS)
     bound, sampled_ns = of_driver(model, worst.driver), sum(claims.values())
     claims = bound.limited(claims)
-    if part.share - part.error < EMULATED_SHARE or not worth(model, sum(claims.values())):
+    if part.share - part.error < virtual_policy.emulated_share or not worth(model, sum(claims.values())):
         text = said(f"{names} emulated; driver {part} of CPU samples", bound.contradicts(sampled_ns))
         yield Check("VIRT-EMULATED-DEVICE", text, part.share, "share")
         return

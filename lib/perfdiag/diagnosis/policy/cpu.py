@@ -1,0 +1,158 @@
+"""Thresholds of computing: clocks, samples and kernel work."""
+
+from __future__ import annotations
+
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, rate, share, size_bytes
+
+
+class CpuPolicy(Family):
+    title = "computing: clocks, samples and kernel work"
+
+    clock_known_share = share(
+        0.9,
+        "The clock must be known for this part of the target's CPU time.",
+    )
+    clock_ticks = count(
+        50,
+        "Fewer ticks (a fifth of a second of running) say little about the clock.",
+    )
+    clock_tries = count(
+        20,
+        "With fewer measurements even the shortest may have been disturbed.",
+    )
+    clock_read_ns = duration_ns(
+        100,
+        "Reading a clock takes up to 100 ns: a smaller deviation is the reading, not the clock.",
+    )
+    collector_share = share(
+        0.1,
+        "The lower end of the collector's share must reach this for a finding.",
+    )
+    collector_thread_share = share(
+        0.9,
+        "A thread with so many of its samples in the collector is one of its helpers, and waits for the "
+        "collector alone.",
+    )
+    deep_idle_state_ns = duration_ns(
+        50_000,
+        "Shallow states cost 1 to 10 us per wake-up and are no fault; deep states declare 50 us or more "
+        "(Intel C6: 85 to 190).",
+    )
+    idle_latency_mismatch_factor = factor(
+        4,
+        "With half of the wake-ups below a quarter of the declared latency, the table does not match this CPU.",
+    )
+    idle_wake_ups = count(
+        30,
+        "The median of fewer wake-ups says little.",
+    )
+    kernel_work_share = share(
+        1 / 3,
+        "The lower end of a kind's share of kernel samples must reach this to get its own remedy.",
+    )
+    small_call_bytes = size_bytes(
+        1024,
+        "Below this size a call costs more than copying its data.",
+    )
+    calls_per_second = rate(
+        10_000,
+        "Fewer calls a second, at under 10 us each, take less than a tenth of a CPU.",
+    )
+    spinning_share = share(
+        0.4,
+        "A thread spins if polling takes two fifths of its samples; a busy event loop spends a tenth in epoll_wait.",
+    )
+    spinning_sleepless_ns = duration_ns(
+        10_000_000,
+        "A thread that sleeps at least every 10 ms of CPU time does not spin; event loops sleep after microseconds.",
+    )
+    spinning_copied_share = share(
+        0.06,
+        "A receive with data copies it: no copy in 50 samples leaves at most 6 % for copying.",
+    )
+    samples_for_function = count(
+        50,
+        "With fewer samples the half width of a share exceeds 14 points: too wide to name a function.",
+    )
+    split_error_share = share(
+        0.1,
+        'With a larger half width of the user/kernel split, "mostly kernel" cannot be told from "mostly user".',
+    )
+    split_unknown_share = share(
+        0.5,
+        "With a larger half width of the user/kernel split the two are not told apart at all.",
+    )
+    bound_share = share(
+        0.5,
+        "Above half of the busy time no other cause can be larger.",
+    )
+    one_loop_share = share(
+        0.95,
+        "A loop that waits for a flag in memory shows one function in nearly every sample; real work seldom does.",
+    )
+    low_clock_share = share(
+        0.9,
+        "Heat and measuring errors explain less than a tenth below the rated clock.",
+    )
+    at_power_limit_share = share(
+        0.95,
+        "A package that draws this much of its power limit is slowed down by the limit.",
+    )
+    irq_usual_share = share(
+        0.1,
+        "A network server spends about a tenth of its CPU time in interrupts: the rest above it is what a "
+        "remedy can give back.",
+    )
+    irq_heavy_share = share(
+        0.25,
+        "A network server spends about a tenth of its CPU time in interrupts; a quarter is too much.",
+    )
+    irq_loaded_share = share(
+        0.05,
+        "Below a twentieth of one CPU, interrupts that hit a few threads are no fault.",
+    )
+    loopback_packets_share = share(
+        0.9,
+        "With nine in ten packets on loopback, queues of network cards do not matter.",
+    )
+    loopback_softirqs_share = share(
+        0.5,
+        "With half of the softirqs for loopback, queues of network cards do not matter.",
+    )
+    kernel_of_busy_share = share(
+        0.2,
+        "Below a fifth of the busy time in the kernel the target's own code dominates.",
+    )
+    kernel_of_cpu_share = share(
+        0.4,
+        "Below two fifths of the CPU time in the kernel the target's own code dominates.",
+    )
+    kernel_lock_spin_share = share(
+        0.1,
+        "A healthy system spends under 1 % of its CPU time spinning for kernel locks.",
+    )
+    single_thread_saturated_share = share(
+        0.9,
+        "A thread that runs for nine tenths of its life has no room for more work.",
+    )
+    single_thread_others_share = share(
+        0.5,
+        "A second thread that runs half of the time shows that the work is shared after all.",
+    )
+    single_thread_observed_ns = duration_ns(
+        1_000_000_000,
+        "Shorter lives say nothing: every program starts with a burst on one thread.",
+    )
+    pipeline_stage_ready_share = share(
+        0.7,
+        "The awaited stage of a pipeline is its limit if it ran or was runnable for this much of its life.",
+    )
+    collector_heavy_share = share(
+        0.5,
+        "Collectors aim at far less: Go's at a quarter of the CPUs, Java's G1 at 8 %, its parallel one at 1 %.",
+    )
+
+
+cpu_policy = CpuPolicy()
+
+__all__ = ["cpu_policy"]

@@ -1,0 +1,49 @@
+"""Thresholds of directories and remote file systems other than NFS."""
+
+from __future__ import annotations
+
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share
+
+
+class FilesystemPolicy(Family):
+    title = "directories and remote file systems other than NFS"
+
+    directory_samples = count(
+        20,
+        "With fewer samples the error of the share exceeds half of it.",
+    )
+    listing_factor = factor(
+        20,
+        "A directory is huge if listing takes this many times what opening does; small ones have 1 to 5 "
+        "samples listing per sample opening.",
+    )
+    walking_share = share(
+        0.5,
+        "A directory is huge if walking its entries takes this part of a lookup.",
+    )
+    listing_samples = count(
+        60,
+        "With this many samples listing and none opening, opening is at most one in twenty (rule of three).",
+    )
+    lookup_share = share(
+        0.10,
+        "Path lookups take some percent of any program that opens files; below a tenth they are usual.",
+    )
+    slow_answer_ns = duration_ns(
+        5_000_000,
+        "One answer needs a round trip (under 1 ms inside a site) and at most one disk seek (4 ms).",
+    )
+    stall_ns = duration_ns(
+        134_217_728,
+        "Waits from 134 ms on (a bucket's edge) are no disk access: retransmission, a stopped server, a "
+        "dead network path.",
+    )
+    hanging_share = share(
+        0.5,
+        "A thread hangs if its wait lasted half of the window and has not ended.",
+    )
+
+
+filesystem_policy = FilesystemPolicy()
+
+__all__ = ["filesystem_policy"]

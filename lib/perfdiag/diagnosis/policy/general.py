@@ -1,0 +1,73 @@
+"""Thresholds of what is worth a finding, and how far a recording is believed."""
+
+from __future__ import annotations
+
+from perfdiag.diagnosis.policy.threshold import Family, count, share
+
+
+class GeneralPolicy(Family):
+    title = "what is worth a finding, and how far a recording is believed"
+
+    residue_share = share(
+        0.1,
+        "More specific findings took over nine tenths of the time that this finding explains: it is left "
+        "out, and the rest of its time stays unexplained.",
+    )
+    felt_of_threads_share = share(
+        0.01,
+        "Waiting that takes less than a hundredth of the threads' time cannot be felt: 0.2 s in 72 s of "
+        "threads whose requests take some milliseconds.",
+    )
+    worth_share = share(
+        0.01,
+        "Below a hundredth of the busy time a cause cannot be felt: it is checked and fine.",
+    )
+    worth_of_window_share = share(
+        0.005,
+        "Of a target that does next to nothing anything may be a large share: a cause must also take 50 ms of 10 s.",
+    )
+    fault_share = share(
+        0.05,
+        "A fault below one in twenty is within the run-to-run noise of most services: it is listed, but is no warning.",
+    )
+    fault_of_window_share = share(
+        0.01,
+        "A target that is hardly busy gets no warning for less than a hundredth of the window.",
+    )
+    still_waiting_share = share(
+        0.1,
+        "A wait that has lasted a tenth of the window when it ends is told; shorter ones are in progress everywhere.",
+    )
+    stack_agreement_share = share(
+        0.98,
+        "Stack samples and accounts that agree less often than this lower every confidence.",
+    )
+    closed_error_share = share(
+        0.01,
+        "Clocks and races explain a smaller difference between the accounts and the threads' lives.",
+    )
+    tolerable_loss_share = share(
+        0.005,
+        "One lost record in 200 waits moves a share that warns (1 in 20) by at most a tenth of itself.",
+    )
+    waits_for_p99 = count(
+        300,
+        "With fewer waits fewer than three are above the p99: none is given.",
+    )
+    felt_of_account_share = share(
+        0.01,
+        "A group of threads that has less than a hundredth of an account's time does not feel it.",
+    )
+    kernel_other_share = share(
+        0.25,
+        "A quarter of the busy time in calls that no other rule knows is told, whatever they are.",
+    )
+    unexplained_share = share(
+        0.01,
+        "More than 1 % of unexplained time is always reported.",
+    )
+
+
+general_policy = GeneralPolicy()
+
+__all__ = ["general_policy"]

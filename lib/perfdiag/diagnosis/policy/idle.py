@@ -1,0 +1,39 @@
+"""Thresholds of sleeps, stops and targets without work."""
+
+from __future__ import annotations
+
+from perfdiag.diagnosis.policy.threshold import Family, share
+
+
+class IdlePolicy(Family):
+    title = "sleeps, stops and targets without work"
+
+    parked_whole_life_share = share(
+        0.99,
+        "A thread that was parked for 99 % of its life did nothing in the window.",
+    )
+    sleep_beside_faults_share = share(
+        0.1,
+        "A sleep of so much of the window is told beside faults.",
+    )
+    sleep_alone_share = share(
+        0.02,
+        "Without any fault, a sleep of so much of the window is told.",
+    )
+    idle_target_share = share(
+        0.02,
+        "A target that is busy for less of the window and of all thread time, without any fault, waits for work.",
+    )
+    stopped_share = share(
+        0.5,
+        "A target that is stopped for half of the window does nothing else worth a sentence.",
+    )
+    stopped_felt_share = share(
+        0.1,
+        "A tracer that attaches stops a process for less than a millisecond; a stop of a tenth of the window is felt.",
+    )
+
+
+idle_policy = IdlePolicy()
+
+__all__ = ["idle_policy"]

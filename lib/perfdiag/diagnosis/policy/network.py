@@ -1,0 +1,157 @@
+"""Thresholds of connections, peers and name servers."""
+
+from __future__ import annotations
+
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share
+
+
+class NetworkPolicy(Family):
+    title = "connections, peers and name servers"
+
+    limit_held_share = share(
+        0.5,
+        "The largest number of outstanding calls is a limit if it lasts for half of the time in which more "
+        "requests are in progress; a chance maximum lasts for a small part.",
+    )
+    limit_answers = count(
+        20,
+        "So many answers must come while that number is outstanding.",
+    )
+    limit_waited_share = share(
+        0.9,
+        "Nearly all of those answers must come while a request has no call under way.",
+    )
+    limit_delayed_share = share(
+        0.5,
+        "A request that waits for its turn takes longer than its calls by at least half of one; long polls "
+        "and sleeps do not make the calling requests slower.",
+    )
+    limit_awaited_share = share(
+        0.5,
+        "Where questions still go out during most of an outstanding call, several calls share a connection "
+        "(HTTP/2, pipelines) and none waits for its turn.",
+    )
+    call_owners_known_share = share(
+        0.5,
+        "The calling requests are named if calls are known by request for this part of their time.",
+    )
+    retried_connect_ns = duration_ns(
+        536_870_912,
+        "A lost SYN is sent again after 1 s (then 3 s, 7 s): connects above half a second (a bucket's edge) "
+        "were retried.",
+    )
+    failed_connects = count(
+        10,
+        "A few connects that fail happen wherever somebody restarts.",
+    )
+    retransmits = count(
+        3,
+        "One or two segments sent again in a window happen on any network.",
+    )
+    retransmits_explain_share = share(
+        0.5,
+        "Calls held back by this host's kernel for so much of their time are explained by it.",
+    )
+    datagrams_answered_share = share(
+        0.5,
+        "Datagrams of which fewer than half had anything come back need not be questions.",
+    )
+    delayed_ack_cluster_share = share(
+        0.8,
+        "Waits for a delayed acknowledgement have one length: this part of their time lies in one bucket, "
+        "and both ends wait during it.",
+    )
+    delayed_ack_ns = duration_ns(
+        10_000_000,
+        "An acknowledgement from another host that comes so much later than the round trip was delayed.",
+    )
+    held_by_host_share = share(
+        0.1,
+        "Calls held back by this host's kernel for less of their time are not explained by it.",
+    )
+    round_trip_variation_share = share(
+        0.5,
+        "TCP expects a round trip to vary by half of the shortest one before it knows better (RFC 6298, 2.2).",
+    )
+    waits_for_batching = count(
+        10,
+        "Batches help where there are round trips to save: not with a handful, and not where each lasts as "
+        "long as an outage.",
+    )
+    long_answer_ns = duration_ns(
+        500_000_000,
+        "Answers of half a second are outages or long work: batches save no round trips there.",
+    )
+    slow_answer_ns = duration_ns(
+        10_000_000,
+        "A network of one site answers sooner: the peer computes, reads a disk or queues. A local answer "
+        "takes some 50 us and the peer's own work.",
+    )
+    herd_wakes_factor = factor(
+        2,
+        "One wake-up in two for nothing may be a race of two threads; from this factor on most of them are "
+        "for nothing.",
+    )
+    herd_ends_factor = factor(
+        1.25,
+        "A connection wakes each waiting thread at most once: waits that end more often end by time limits.",
+    )
+    herd_woken_share = share(
+        0.5,
+        "Where every connection wakes at least every second thread, time limits do not just look alike.",
+    )
+    herd_alone_share = share(
+        0.99,
+        "Where all other threads run and queue for less than a hundredth of what the waiting ones do, "
+        "nobody is in their way.",
+    )
+    prompt_answer_ns = duration_ns(
+        1_000_000,
+        "A peer that has its answer at hand gives it within a millisecond; a proxy or a tunnel does not "
+        "show in TCP's round trip.",
+    )
+    prompt_round_trips = count(
+        2,
+        "An answer within two round trips is as fast as the network allows.",
+    )
+    chatty_owned_share = share(
+        0.5,
+        "Where most calls are made for no request (in the background), none are counted per request.",
+    )
+    queued_round_trip_factor = factor(
+        2.0,
+        "A round trip of twice the shortest one means that packets queue on the way; on one host it means "
+        "that two programs take turns on the CPUs.",
+    )
+    small_window_segments = count(
+        20,
+        "Twice the window that every connection begins with: below it a connection is held by its start, "
+        "not by the path.",
+    )
+    failed_connects_share = share(
+        0.1,
+        "One connect in ten that fails is a peer's fault or a limit's, not chance.",
+    )
+    lost_lookup_ns = duration_ns(
+        536_870_912,
+        "The C library asks again after 5 s, or whole seconds that resolv.conf sets: where most lookups are "
+        "answered soon, waits above half a second (a bucket's edge) are lost queries or answers.",
+    )
+    dropped_connects = count(
+        3,
+        "One client that retries is no fault; each of three waited for at least a second.",
+    )
+    accepting_share = share(
+        0.5,
+        "A thread that waits for connections for half of the window accepts what comes: the connections "
+        "came in a burst.",
+    )
+    slow_client_ns_per_byte = duration_ns(
+        8,
+        "A line of 1 Gbit/s: a client that takes a long answer as fast as that is not slow.",
+    )
+
+
+network_policy = NetworkPolicy()
+
+__all__ = ["network_policy"]

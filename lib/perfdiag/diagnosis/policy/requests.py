@@ -1,0 +1,59 @@
+"""Thresholds of requests: what read them late, pools and loops."""
+
+from __future__ import annotations
+
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share, size_bytes
+
+
+class RequestsPolicy(Family):
+    title = "requests: what read them late, pools and loops"
+
+    held_up_ns = duration_ns(
+        20_000_000,
+        "A shorter delay is a wake-up, not a blocked loop: half of a request's delay must lie in longer ones.",
+    )
+    handover_ns = duration_ns(
+        1_000_000,
+        "A request that waits for less is handed to another thread and back.",
+    )
+    queue_factor = factor(
+        1.5,
+        "Requests queue for a thread where they wait for this many times what it computes.",
+    )
+    acknowledgement_bytes = size_bytes(
+        64,
+        "An acknowledgement with its frame is no longer (AMQP 21 bytes, MQTT 4); few questions are as short.",
+    )
+    limit_unexplained_share = share(
+        0.5,
+        "At least this part of the time without a call under way must be in no account that explains it.",
+    )
+    blocking_program_share = share(
+        0.1,
+        "A program with a smaller part of the target's CPU samples names no function.",
+    )
+    blocking_function_share = share(
+        0.25,
+        "A function is named if it takes this part of the program's samples, by more than their error.",
+    )
+    pool_samples_share = share(
+        0.5,
+        "Most of the samples must show the pool's wait.",
+    )
+    bound_workers_share = share(
+        0.3,
+        "A pool of workers bound to other connections is told from this part of the requests' waiting on.",
+    )
+    polling_share = share(
+        0.5,
+        "An operation over its limit that mostly waits for work (a long poll) breaks no objective.",
+    )
+    operations_for_share = count(
+        300,
+        "With fewer operations nothing can be said about the rarest hundredth: their count is given instead.",
+    )
+
+
+requests_policy = RequestsPolicy()
+
+__all__ = ["requests_policy"]

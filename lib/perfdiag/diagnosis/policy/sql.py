@@ -1,0 +1,49 @@
+"""Thresholds of database sessions, their transactions and locks."""
+
+from __future__ import annotations
+
+from perfdiag.diagnosis.policy.threshold import Family, duration_ns, share
+
+
+class SqlPolicy(Family):
+    title = "database sessions, their transactions and locks"
+
+    deadlock_timeout_ns = duration_ns(
+        1_000_000_000,
+        "PostgreSQL looks for a deadlock after deadlock_timeout, 1 s by default.",
+    )
+    queue_seen_share = share(
+        0.5,
+        "The rest of a queue is taken to be like the part that was seen from this share on: a queue can be "
+        "longer than what threads remember.",
+    )
+    lock_holder_share = share(
+        0.5,
+        "A session, or an activity of sessions, with half of the known time is named as the holder.",
+    )
+    lock_known_share = share(
+        0.25,
+        "Where less of the time is known, a root says nothing about the rest.",
+    )
+    commit_share = share(
+        0.1,
+        "Below this part of the busy time the commits are not what limits a session.",
+    )
+    client_round_trip_ns = duration_ns(
+        10_000_000,
+        "A client on the same network answers sooner: a longer pause is the client's work in the middle of "
+        "its transaction.",
+    )
+    unseen_share = share(
+        0.1,
+        "So much unseen time may be taken to be like the rest without saying so.",
+    )
+    idle_session_share = share(
+        0.5,
+        "One session that held up half of what others waited is named; of several, none.",
+    )
+
+
+sql_policy = SqlPolicy()
+
+__all__ = ["sql_policy"]
