@@ -80,7 +80,7 @@ class CpuPolicy(Family):
     )
     split_unknown_share = share(
         0.5,
-        "With a larger half width of the user/kernel split the two are not told apart at all.",
+        "With a larger half width of the user/kernel split the two are left out apart at all.",
     )
     bound_share = share(
         0.5,

@@ -18,7 +18,7 @@ class LocksPolicy(Family):
     )
     database_wait_of_idle_share = share(
         0.1,
-        "Waits for a database's locks that take less than a tenth of what looks idle are not told.",
+        "Waits for a database's locks that take less than a tenth of what looks idle are left out.",
     )
     holder_seen_share = share(
         0.5,
