@@ -10,7 +10,7 @@ class IdlePolicy(Family):
 
     parked_whole_life_share = share(
         0.99,
-        "A thread that was parked for 99 % of its life did nothing in the window.",
+        "A thread that was blocked or idle for 99 % of its life did nothing in the window.",
     )
     sleep_beside_faults_share = share(
         0.1,

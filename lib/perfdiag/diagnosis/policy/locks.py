@@ -69,7 +69,7 @@ class LocksPolicy(Family):
     )
     queue_part_share = share(
         0.1,
-        "A cause with a smaller part of a queue's time is not told.",
+        "A cause with a smaller part of a queue's time is left out.",
     )
     parked_share = share(
         0.05,
