@@ -255,11 +255,11 @@ def ring() -> Iterator[dict[str, Any]]:
 
 def contended() -> Iterator[dict[str, Any]]:
     """Each thread waits for many futexes, and each futex seems to be a lock that is worth a word."""
-    size, locks = 3000, 1500
+    size, locks = 10_900, 5000
     for number in range(size):
         words = [[f"futex:{(number * k + k) % locks:#x}", S // 20, 5, 100 + (number + k) % size] for k in range(14)]
         yield thread(number, futexes=words)
-    for number in range(18_000):
+    for number in range(60_000):
         yield parked(number // 2, "wait.parked" if number % 2 else "lock.futex", 100 + number % size)
 
 

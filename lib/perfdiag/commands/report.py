@@ -12,7 +12,7 @@ import click
 from perfdiag.capture import progress
 from perfdiag.commands import input_files, reporting, settings
 from perfdiag.commands.options import Presentation, report_options
-from perfdiag.common import privileges
+from perfdiag.common import cycles, privileges
 from perfdiag.common.errors import PerfdiagError, RecordingError, UsageError
 from perfdiag.common.text import printable
 from perfdiag.model import builder
@@ -50,6 +50,7 @@ def command(paths: tuple[str, ...], presentation: Presentation) -> int:
         streams = [stack.enter_context(_opened(path)) for path in paths]
         destination = stack.enter_context(reporting.destination(presentation))
         privileges.drop()
+        stack.enter_context(cycles.not_searched())
         models = [_read(stream, path, len(paths)) for path, stream in zip(paths, streams, strict=True)]
         joined = len(models) == MOST_FILES
         model = join_recordings.join(*map(join_recordings.Source, paths, models)) if joined else models[0]

@@ -17,6 +17,7 @@ from perfdiag.capture import output_file
 from perfdiag.capture.output_file import OutFile
 from perfdiag.capture.progress import say, tell
 from perfdiag.commands.options import Presentation
+from perfdiag.common import cycles
 from perfdiag.common.config import Config
 from perfdiag.common.errors import HINTS, PerfdiagError
 from perfdiag.common.text import printable
@@ -83,7 +84,8 @@ def show(stream: IO[bytes], config: Config, to: Destination) -> int:
 
     Raises RecordingError, and what `show_model` does.
     """
-    return show_model(builder.build(reader.read(stream)), config, to)
+    with cycles.not_searched():
+        return show_model(builder.build(reader.read(stream)), config, to)
 
 
 def show_model(model: Model, config: Config, to: Destination) -> int:

@@ -25,52 +25,64 @@ class Packer:
     """Packs the lines of one recording."""
 
     def __init__(self) -> None:
-        self.names_bytes = 0  # that all names take
-        self._texts: dict[str, str] = {}
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._names = names = _Names()
         ways: dict[Any, Callable[[Any], Any]] = {
             base.Buckets: Pairs,
             machine.IdleStates: Triples,
             requests.FineBuckets: Pairs,
-            base.AccountSums: self._accounts,
-            requests.PartSums: self._parts,
-            threads.FutexSums: self._futexes,
-            waits.Frames: self._frames,
-            waits.Scan: self._frames,
-            **dict.fromkeys(_SHARED, self._text),
+            base.AccountSums: names.accounts,
+            requests.PartSums: names.parts,
+            threads.FutexSums: names.futexes,
+            waits.Frames: names.frames,
+            waits.Scan: names.frames,
+            **dict.fromkeys(_SHARED, names.text),
         }
         self._fields = {kind: list(_fields(kind, ways)) for kind in schema.AnyLine.__args__}
+
+    @property
+    def names_bytes(self) -> int:
+        """How much memory all names take."""
+        return self._names.bytes
 
     def pack(self, line: schema.AnyLine) -> None:
         """Replace the lists and names of a line, that nobody else has yet, by what takes less memory."""
         for name, way in self._fields[type(line)]:
             msgspec.structs.force_setattr(line, name, way(getattr(line, name)))
 
-    def _text(self, text: str) -> str:
+
+class _Names:
+    """The names of one recording, once each.  It knows no packer, so that both go as soon as all lines are read."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._texts: dict[str, str] = {}
+        self._several: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def text(self, text: str) -> str:
         known = self._texts.get(text)
         if known is None:
             known = self._texts[text] = text
-            self.names_bytes += getsizeof(text)
+            self.bytes += getsizeof(text)
         return known
 
-    def _frames(self, frames: list[str]) -> Sequence[str]:
-        return tuple(map(self._text, frames))
+    def frames(self, frames: list[str]) -> Sequence[str]:
+        return tuple(map(self.text, frames))
 
     def _of(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        known = self._names.get(names)
+        known = self._several.get(names)
         if known is None:
-            known = self._names[names] = tuple(map(self._text, names))
+            known = self._several[names] = tuple(map(self.text, names))
         return known
 
-    def _accounts(self, sums: list[schema.AccountSum]) -> Sums[schema.AccountSum]:
+    def accounts(self, sums: list[schema.AccountSum]) -> Sums[schema.AccountSum]:
         names = self._of(tuple(each.account for each in sums))
         return Sums(schema.AccountSum, _ACCOUNTS, names, chain.from_iterable(map(_account_numbers, sums)))
 
-    def _futexes(self, sums: list[schema.FutexSum]) -> Sums[schema.FutexSum]:
-        names = tuple(self._text(each.object) for each in sums)
+    def futexes(self, sums: list[schema.FutexSum]) -> Sums[schema.FutexSum]:
+        names = tuple(self.text(each.object) for each in sums)
         return Sums(schema.FutexSum, _ACCOUNTS, names, chain.from_iterable(map(_futex_numbers, sums)))
 
-    def _parts(self, parts: list[schema.PartSum]) -> Sums[schema.PartSum]:
+    def parts(self, parts: list[schema.PartSum]) -> Sums[schema.PartSum]:
         names = self._of(tuple(each.account for each in parts))
         return Sums(schema.PartSum, _PARTS, names, map(_part_number, parts))
 

@@ -199,7 +199,7 @@ class ByName(Mapping[str, T], Generic[T]):
     def firsts(self, names: Iterable[str]) -> int:
         """Return the sum of the first numbers of those that are there, without an object for each."""
         own, number = self._sums.names, self._sums.first
-        return sum(number(own.index(name)) for name in names if name in own)
+        return sum([number(own.index(name)) for name in names if name in own])
 
     def items(self) -> Any:
         """Return names and sums."""

@@ -36,6 +36,7 @@ def accounts(model: Model) -> list[contract.Account]:
         rows[row.account, row.object].append(row)
     left = {name: total.ns for name, total in model.accounts.items()}
     codes = waiting_code(model)
+    ledgers: dict[int, dict[str, float]] = {}
     found = []
     for (account, object), same in rows.items():
         merged = together(same)
@@ -44,7 +45,7 @@ def accounts(model: Model) -> list[contract.Account]:
         if ns > 0:
             left[account] -= ns
             code = next((codes[account, row.key] for row in same if (account, row.key) in codes), "")
-            found.append(_entry(model, account, object, ns, merged, _releaser(model, same), code))
+            found.append(_entry(model, account, object, ns, merged, _releaser(model, same, ledgers), code))
     with_rows = {account for account, _ in rows}
     for account, ns in left.items():
         if ns:
@@ -106,11 +107,16 @@ def _merged_rests(entries: Iterable[contract.Account]) -> list[contract.Account]
     return list(kept.values())
 
 
-def _releaser(model: Model, rows: Sequence[Row]) -> contract.Releaser | None:
-    """Return the thread that ended most waits for a lock, or that woke a blocked thread most often, with its ledger."""
+def _releaser(model: Model, rows: Sequence[Row], ledgers: dict[int, dict[str, float]]) -> contract.Releaser | None:
+    """Return the thread that ended most waits for a lock, or that woke a blocked thread most often, with its ledger.
+
+    One thread may end the waits of thousands of rows: they share its ledger, made once, in `ledgers`.
+    """
+    if not (rows[0].account.startswith("lock.") or rows[0].account == "wait.parked"):
+        return None
     wakers: defaultdict[int, int] = defaultdict(int)
     for row in rows:
-        if (row.account.startswith("lock.") or row.account == "wait.parked") and row.waker_tid:
+        if row.waker_tid:
             wakers[row.waker_tid] += row.waker_count
     waits = sum(row.distribution.count for row in rows)
     tid = max(wakers, key=lambda each: wakers[each], default=0)
@@ -122,13 +128,10 @@ def _releaser(model: Model, rows: Sequence[Row]) -> contract.Releaser | None:
         return contract.Releaser(tid=tid, comm=printable(comm), count=wakers[tid], accounts={})
     if is_outside(model, rows):
         return None
-    largest = sorted(thread.accounts.values(), key=lambda total: -total.ns)
-    return contract.Releaser(
-        tid=tid,
-        comm=printable(thread.comm),
-        count=wakers[tid],
-        accounts={printable(total.account): total.ns / thread.wall_ns for total in largest if thread.wall_ns},
-    )
+    if tid not in ledgers:
+        largest = sorted(times_of(thread.accounts), key=lambda time: -time[1]) if thread.wall_ns else ()
+        ledgers[tid] = {printable(account): ns / thread.wall_ns for account, ns in largest}
+    return contract.Releaser(tid=tid, comm=printable(thread.comm), count=wakers[tid], accounts=ledgers[tid])
 
 
 def still_waiting(model: Model) -> list[contract.Waiting]:

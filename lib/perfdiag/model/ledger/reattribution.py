@@ -17,11 +17,11 @@ from perfdiag.recording.recording import Recording
 
 def take_proven_of_processes(books: Sequence[Books], recording: Recording, futexes: Futexes) -> None:
     """Of a process without rows of its threads the details tell what is proven, less what the rows it has tell."""
+    processes = {book.pid: book for book in books if isinstance(book.line, schema.Process) and book.pid}
     told: defaultdict[tuple[int, str], int] = defaultdict(int)
     for line in recording.threads.values():
-        for futex in line.futexes:
+        for futex in line.futexes if line.pid in processes else ():
             told[line.pid, futex.object] += futex.sum_ns
-    processes = {book.pid: book for book in books if isinstance(book.line, schema.Process) and book.pid}
     for detail in recording.details.values():
         book = processes.get(detail.pid)
         if book and detail.account == PARKED and (booking := futexes.booking(detail.pid, detail.object)):

@@ -55,9 +55,10 @@ def _sums(lines: Iterable[schema.Because | schema.RequestParked]) -> Counter[tup
 def _tids(recording: Recording) -> frozenset[int]:
     """Return the threads that were parked on futexes of requests for about as long as others."""
     inside = {(line.pid, line.object) for line in recording.requests_parked}
+    pids = {pid for pid, _ in inside}
     by_tid: defaultdict[int, int] = defaultdict(int)
     for thread in recording.threads.values():
-        for futex in thread.futexes:
+        for futex in thread.futexes if thread.pid in pids else ():
             if (thread.pid, futex.object) in inside:
                 by_tid[thread.tid] += futex.sum_ns
     mean_ns = sum(by_tid.values()) / max(1, len(by_tid))

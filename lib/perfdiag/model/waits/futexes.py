@@ -99,6 +99,7 @@ class Futexes:
     def __init__(self, recording: Recording) -> None:
         self._weights: defaultdict[tuple[int, str], defaultdict[Shown, int]] = defaultdict(lambda: defaultdict(int))
         self._judged: dict[tuple[int, str], Shown] = {}
+        self._booked: dict[tuple[int, str], Booking | None] = {}
         woken_inside, taken_in_turn = woken_by_own_process(recording), exclusive(recording)
         self._asked_again = asked_again = brief(recording)
         alive = {line.pid for line in recording.threads.values() if line.state == "alive"}
@@ -124,7 +125,16 @@ class Futexes:
         )
 
     def booking(self, pid: int, futex: str) -> Booking | None:
-        """Return where time parked on this futex of process `pid` (0: an exited one) belongs, as far as is proven."""
+        """Return where time parked on this futex of process `pid` (0: an exited one) belongs, as far as is proven.
+
+        It is asked once for each of its waiters, and may have thousands.
+        """
+        try:
+            return self._booked[pid, futex]
+        except KeyError:
+            return self._booked.setdefault((pid, futex), self._booking(pid, futex))
+
+    def _booking(self, pid: int, futex: str) -> Booking | None:
         verdict, kind = self._shown(pid, futex)
         if kind != "collection" and self.stops.ends_wait(pid, futex):
             verdict, kind = Verdict.LOCK, "safepoint"

@@ -26,6 +26,7 @@ STILL_COUNTED_SHARE = 0.02
 RUNNING = frozenset({"cpu.user", "cpu.irq", "cpu.stolen"})  # nobody asks how long its slices were
 ROUNDED_NS = 1000  # the longest of a detail is told in whole microseconds
 
+Pairs = Sequence[tuple[int, int]]
 Edges = Callable[[int], tuple[int, int]]
 _BUCKETS: tuple[tuple[Any, Edges, int], ...] = (
     (Buckets, edges_ns, RECORDER["BUCKETS"]),
@@ -73,10 +74,10 @@ def find(recording: Recording) -> Iterator[str]:
 
 
 def _of_line(line: Any, of: Field, highs_ns: Sequence[int]) -> Iterator[str]:
-    pairs, name = getattr(line, of.buckets), str(line.__struct_config__.tag)
-    if len({index for index, _ in pairs}) != len(pairs):
+    pairs, name = list(getattr(line, of.buckets)), str(line.__struct_config__.tag)
+    if len(dict(pairs)) != len(pairs):
         yield f"{of.buckets} of a line {name!r} have a bucket twice"
-    if isinstance(line, schema.Detail) and line.account in RUNNING and not pairs:
+    if not pairs and isinstance(line, schema.Detail) and line.account in RUNNING:
         return
     counted = _number(pairs)
     partly = max(1, int(counted * STILL_COUNTED_SHARE)) if type(line) in STILL_COUNTED else 0
@@ -85,20 +86,19 @@ def _of_line(line: Any, of: Field, highs_ns: Sequence[int]) -> Iterator[str]:
     if line.count < counted - partly or (line.count > counted + partly and not fewer):
         yield f"{of.buckets} of a line {name!r} hold {counted:,}, its count is {line.count:,}"
     total_ns = getattr(line, of.total)
-    low_ns, high_ns = _bounds_ns(line, of, highs_ns)
+    low_ns, high_ns = _bounds_ns(line, pairs, of, highs_ns)
     if not low_ns <= total_ns <= high_ns:
         bounds = f"{duration(max(0, low_ns))} to {duration(high_ns)}"
         yield f"{of.total} of a line {name!r} is {duration(total_ns)}, by its {of.buckets} {bounds}"
-    longest_ns = _longest_ns(line, of)
+    longest_ns = _longest_ns(line, pairs, of)
     if line.max_ns + ROUNDED_NS <= longest_ns:
         yield f"max_ns of a line {name!r} is {duration(line.max_ns)}, by its {of.buckets} over {duration(longest_ns)}"
 
 
-def _bounds_ns(line: Any, of: Field, highs_ns: Sequence[int]) -> tuple[int, int]:
+def _bounds_ns(line: Any, pairs: Pairs, of: Field, highs_ns: Sequence[int]) -> tuple[int, int]:
     """Return between what the time of all must be; what is in the last bucket has not begun before the machine."""
-    pairs = getattr(line, of.buckets)
-    low_ns = sum(of.lows_ns[index] * number for index, number in pairs)
-    high_ns = sum(highs_ns[index] * number for index, number in pairs)
+    low_ns = sum([of.lows_ns[index] * number for index, number in pairs])
+    high_ns = sum([highs_ns[index] * number for index, number in pairs])
     if type(line) in STILL_COUNTED:  # one event more or less, as long as the longest
         longest_ns = max((highs_ns[index] for index, _ in pairs), default=line.max_ns)
         low_ns -= longest_ns + int(STILL_COUNTED_SHARE * low_ns)
@@ -106,7 +106,7 @@ def _bounds_ns(line: Any, of: Field, highs_ns: Sequence[int]) -> tuple[int, int]
     return low_ns, high_ns
 
 
-def _longest_ns(line: Any, of: Field) -> int:
+def _longest_ns(line: Any, pairs: Pairs, of: Field) -> int:
     """Return what `max_ns` is at least.
 
     Two CPUs can race to note the longest of several: then the longest but one stays.  Of a request to a device whose
@@ -114,13 +114,13 @@ def _longest_ns(line: Any, of: Field) -> int:
     """
     if isinstance(line, schema.Device) and _number(line.service_buckets) > _number(line.queue_buckets):
         return 0
-    filled = sorted(((index, number) for index, number in getattr(line, of.buckets) if number), reverse=True)
+    filled = sorted([pair for pair in pairs if pair[1]], reverse=True)
     alone = bool(filled) and filled[0][1] == 1 and (len(filled) > 1 or type(line) in STILL_COUNTED)
-    return max((of.lows_ns[index] for index, _ in filled[alone:]), default=0)
+    return of.lows_ns[filled[alone][0]] if len(filled) > alone else 0
 
 
-def _number(pairs: Sequence[tuple[int, int]]) -> int:
-    return sum(number for _, number in pairs)
+def _number(pairs: Pairs) -> int:
+    return sum([number for _, number in pairs])
 
 
 __all__ = ["DISTRIBUTIONS", "find"]
