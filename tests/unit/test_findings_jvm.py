@@ -1,4 +1,4 @@
-"""JVM-GC-PRESSURE, JVM-HEAP-EXHAUSTED, JVM-METASPACE, JVM-SAFEPOINT-SLOW."""
+"""JVM-GC-PRESSURE, JVM-HEAP-EXHAUSTED, JVM-METASPACE, JVM-PAUSE-ON-DISK, JVM-SAFEPOINT-SLOW."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
 
 from unit.support.judging import check, finding, findings, outcomes, silence
-from unit.support.jvm import MIB, PATH, VM_THREAD, S, counters, java
+from unit.support.jvm import BARRIER, MIB, PATH, VM_THREAD, S, counters, java
+from unit.support.recording import Builder
 from unit.test_stopped_threads import ENTERS, MONITOR, PARKED
 
 PRESSURE, EXHAUSTED, METASPACE, SLOW = "JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "JVM-METASPACE", "JVM-SAFEPOINT-SLOW"
@@ -107,3 +108,36 @@ def test_stops_that_are_for_no_collection() -> None:
 def test_no_virtual_machine() -> None:
     model = java(None, None).model()
     assert not [outcome for id in (PRESSURE, EXHAUSTED, METASPACE, SLOW) for outcome in outcomes(model, id)]
+
+
+def _stopped_behind(*steps: str, root: str, ns: str, root_object: str = "") -> Builder:
+    """Two workers stopped for 2 s each by collections, of which the VM Thread was elsewhere for `ns` in all."""
+    end = counters(young=100, young_ns=2 * S)
+    builder = java(NONE, end, "2 s")
+    return builder.because(
+        PARKED, BARRIER, root, ns, steps=steps, root_tid=0 if steps else VM_THREAD, root_object=root_object
+    )
+
+
+def test_stops_that_wait_for_the_log_are_no_collections() -> None:
+    model = _stopped_behind("ipc.pipe", root="wait.timer", ns="3 s").model()
+    found = finding(model, "JVM-PAUSE-ON-DISK")
+    assert found.claims == {SAFEPOINT: 3 * S} and "-Xlog:async" in found.remedies[0].text
+    assert next((each.id, each.claimed_ns) for each in diagnose(model).findings) == ("JVM-PAUSE-ON-DISK", 3 * S)
+
+
+def test_a_disk_at_the_root_of_stops_is_named_too() -> None:
+    model = _stopped_behind(root="disk.write", ns="3 s", root_object="8:0").model()
+    assert finding(model, "JVM-PAUSE-ON-DISK").claims == {SAFEPOINT: 3 * S}
+
+
+def test_stops_in_which_the_collector_works_wait_for_nothing() -> None:
+    for root in ("cpu.user", "runq.busy", "wait.parked", "memory.swap_in"):
+        model = _stopped_behind(root=root, ns="3 s").model()
+        assert check(model, "JVM-PAUSE-ON-DISK").number == 0, root
+
+
+def test_a_few_short_waits_for_the_log_are_no_finding() -> None:
+    assert (
+        0 < check(_stopped_behind("disk.write", root="cpu.user", ns="4 ms").model(), "JVM-PAUSE-ON-DISK").number < 0.01
+    )

@@ -196,7 +196,11 @@ def test_an_objective_that_was_missed_is_told_behind_the_cause() -> None:
 def test_a_finding_is_told_by_its_headline_and_its_share() -> None:
     slow = replace(finding("DISK-READ-SLOW", {}, "A long claim: 1 %.", headline="Reads are slow"), share=0.63)
     assert told(slow) == "Reads are slow (63 %)."
-    assert told(replace(slow, is_root=True)) == "Reads are slow (63 % of it, with requests queued behind it)."
+    root = replace(slow, is_root=True)
+    assert told(root) == "Reads are slow (63 % of it, with the threads that wait behind it)."
+    assert told(replace(root, of="request time")) == (
+        "Reads are slow (63 % of request time, with requests queued behind it)."
+    )
 
 
 def test_a_second_cause_is_told_as_the_first() -> None:

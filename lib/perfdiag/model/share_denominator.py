@@ -6,6 +6,8 @@ from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import Kind, kind_of
 
+REQUEST_TIME = "request time"
+
 
 def counted(account: str) -> bool:
     """Return whether time of this account is part of the busy time that shares are shares of."""
@@ -24,7 +26,7 @@ def whole_ns(model: Model) -> int:
 
 def whole_name(model: Model) -> str:
     """Return what that time is called."""
-    return "request time" if model.request_time else "busy time"
+    return REQUEST_TIME if model.request_time else "busy time"
 
 
 def whole_accounts(model: Model) -> dict[str, int]:
@@ -34,4 +36,4 @@ def whole_accounts(model: Model) -> dict[str, int]:
     return {name: total.ns for name, total in model.accounts.items() if counted(name)}
 
 
-__all__ = ["busy_ns_of", "counted", "whole_accounts", "whole_name", "whole_ns"]
+__all__ = ["REQUEST_TIME", "busy_ns_of", "counted", "whole_accounts", "whole_name", "whole_ns"]

@@ -18,6 +18,7 @@ from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, SERVES
+from perfdiag.model.share_denominator import REQUEST_TIME
 from perfdiag.model.thread_accounts import ns_of
 from perfdiag.recording.accounts import BY_NAME
 from perfdiag.report import contract
@@ -160,7 +161,8 @@ def told_too(finding: Finding) -> str:
     """Return the sentence on a further finding: of what time its part is stands with the first one."""
     part = share(finding.share) if finding.claimed_ns or not finding.idle_ns else duration(finding.idle_ns)
     if finding.is_root:  # the headline is of its own time, without that of those who waited behind it
-        part = f"{part} of {finding.of or 'it'}, with requests queued behind it"
+        behind = "requests queued" if finding.of == REQUEST_TIME else "the threads that wait"
+        part = f"{part} of {finding.of or 'it'}, with {behind} behind it"
     return f"{finding.headline} ({part})."
 
 
