@@ -36,7 +36,7 @@ LONGER_FILES: dict[str, str] = {  # file: reason
 OWN_TEXT = {
     "diagnosis/precedence.py": "a table in the source",
     "cli.py": "the message of a wrong usage, put on one line",
-    "documents/manual.py": "sentences of the help",
+    "documents/mdoc.py": "sentences of the pages",
     "documents/script_header.py": "comments of our own",
     "documents/script_page.py": "likewise",
     "capture/recorder.py": "what the recorder says, shown line by line",

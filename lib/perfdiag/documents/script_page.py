@@ -12,7 +12,7 @@ from pathlib import Path
 
 from perfdiag.common.errors import PerfdiagError, UsageError
 from perfdiag.documents import script_languages
-from perfdiag.documents.manual import DATE, prose
+from perfdiag.documents.mdoc import DATE, paragraphs, prose
 from perfdiag.documents.script_header import COMMENT, Header, parse
 
 
@@ -33,7 +33,7 @@ def of(header: Header) -> str:
         f".Nm {header.name}",
         *_synopsis(header.synopsis.split()[1:]),
         ".Sh DESCRIPTION",
-        *_paragraphs([*header.description, *language.run]),
+        *paragraphs([*header.description, *language.run]),
         ".Sh REQUIREMENTS",
         *prose(header.requires),
         *([".Pp", "Where it was run:", *_list(header.systems, "")] if header.systems else []),
@@ -51,7 +51,7 @@ def of(header: Header) -> str:
         ".Sh SEE ALSO",
         *_see(header),
         ".Sh CAVEATS",
-        *_paragraphs([*header.caveats, *language.caveats]),
+        *paragraphs([*header.caveats, *language.caveats]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -70,13 +70,6 @@ def _synopsis(words: Sequence[str]) -> list[str]:
     """Return arguments as macros; what stands in brackets may be left out, together with what is behind it."""
     macros = [("Op " if word.startswith("[") else "") + _argument(word.strip("[]")) for word in words]
     return [f".{' '.join(macros)}"] if macros else []
-
-
-def _paragraphs(texts: Sequence[str]) -> list[str]:
-    lines: list[str] = []
-    for text in texts:
-        lines += [*([".Pp"] if lines else []), *prose(text)]
-    return lines
 
 
 def _list(pairs: Iterable[tuple[str, str]], macro: str) -> list[str]:
