@@ -160,6 +160,7 @@ SYMPTOMS = (
             "JVM-HEAP-EXHAUSTED",
             "JVM-METASPACE",
             "JVM-SAFEPOINT-SLOW",
+            "JVM-PAUSE-ON-DISK",
             "GC-HEAVY",
             "MEM-SWAP-IN",
             "LOCK-CONTENTION",
