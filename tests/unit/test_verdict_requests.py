@@ -154,13 +154,17 @@ def test_shares_and_the_unclaimed_are_all_of_the_requests_time(
     assert shares == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("answered", "pool", "warns"), [("4 ms", 7, False), ("40 ms", 7, True), ("4 ms", 0, True)])
-def test_a_large_share_of_next_to_no_time_is_no_warning(answered: str, pool: int, warns: bool) -> None:
+@pytest.mark.parametrize(
+    ("answered", "count", "pool", "warns"),
+    [("4 ms", 400, 7, False), ("4 ms", 100, 7, False), ("4 ms", 99, 7, True)]
+    + [("40 ms", 400, 7, True), ("4 ms", 400, 0, True)],
+)
+def test_a_large_share_of_next_to_no_time_is_no_warning(answered: str, count: int, pool: int, warns: bool) -> None:
     """0.2 s of waiting in 80 s of threads that are idle else, and nobody waits for an answer."""
     builder = Builder(comm="server").thread("worker", runq_busy="200 ms", cpu_user="100 ms")
     for _ in range(pool):
         builder.thread("pool", rest="net.accept")
-    model = builder.exchange("port:80", "accepted", {answered: 400}, whole=0, whole_ns=0).model()
+    model = builder.exchange("port:80", "accepted", {answered: count}, whole=0, whole_ns=0).model()
     found = made(model, finding("CPU-CONTENTION", {"runq.busy": 200 * MS}, "Threads wait for CPUs."))
     assert model.request_time is None
     assert (found.findings[0].severity == "warning") is warns

@@ -101,7 +101,7 @@ def _answers_fast(model: Model) -> bool:
     p99_ns = whole.quantile_ns(0.99)
     waits = any(each.line.unanswered or each.line.oldest_ns >= network_policy.slow_answer_ns for each in served)
     return (
-        whole.count >= general_policy.waits_for_p99
+        whole.count >= general_policy.requests_for_fast
         and p99_ns is not None
         and p99_ns < network_policy.slow_answer_ns
         and not waits

@@ -54,6 +54,10 @@ class GeneralPolicy(Family):
         300,
         "With fewer waits fewer than three are above the p99: none is given.",
     )
+    requests_for_fast = count(
+        100,
+        "Requests are answered fast if 99 of 100 are: of fewer than a hundred none may be slow, which is chance.",
+    )
     felt_of_account_share = share(
         0.01,
         "A group of threads that has less than a hundredth of an account's time does not feel it.",
