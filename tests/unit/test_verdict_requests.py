@@ -156,8 +156,13 @@ def test_shares_and_the_unclaimed_are_all_of_the_requests_time(
 
 @pytest.mark.parametrize(
     ("answered", "count", "pool", "warns"),
-    [("4 ms", 400, 7, False), ("4 ms", 100, 7, False), ("4 ms", 99, 7, True)]
-    + [("40 ms", 400, 7, True), ("4 ms", 400, 0, True)],
+    [
+        ("4 ms", 400, 7, False),
+        ("4 ms", 100, 7, False),
+        ("4 ms", 99, 7, True),
+        ("40 ms", 400, 7, True),
+        ("4 ms", 400, 0, True),
+    ],
 )
 def test_a_large_share_of_next_to_no_time_is_no_warning(answered: str, count: int, pool: int, warns: bool) -> None:
     """0.2 s of waiting in 80 s of threads that are idle else, and nobody waits for an answer."""
