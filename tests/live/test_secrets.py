@@ -77,8 +77,20 @@ ANSWER, ARGUMENT, VARIABLE, DIRECTORY = (
     "berylheronestuary",
     "agatemooseisthmus",
 )
+# The sources of mounts in a namespace of the server's own.
+SOURCES: Mapping[str, str] = {
+    "//server/share%{}": "limecaribouthicket",
+    "bob%{}": "rubypelicandelta",
+    "bob:{}@server:/share": "mauveocelotridge",
+    "https://bob:{}@host/share": "tealbuzzardsummit",
+    "https://host/share?token={}": "plumgannetwharf",
+    "https://bob:a?{}@host/share": "lilacstoatspinney",
+    "//server/share,password={}": "azuregrebecoppice",
+    "share;key={}": "fawnlinnetbarrow",
+}
+OPTION = "greysiskinlagoon"  # a directory in an option
 LOGGED, LOGGED_LAST = "onyxferretprairie", "pearlviperplateau"
-ELSEWHERE = (ANSWER, ARGUMENT, VARIABLE, DIRECTORY, LOGGED, LOGGED_LAST)
+ELSEWHERE = (ANSWER, ARGUMENT, VARIABLE, DIRECTORY, LOGGED, LOGGED_LAST, OPTION)
 
 
 def log(secret: str) -> None:
@@ -124,19 +136,27 @@ def server(serving: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     journal = tmp_path / DIRECTORY / "journal"
     journal.parent.mkdir()
     keeps = f"keeps({str(journal)!r}, b'Set-Cookie: {ANSWER}')"
-    return serving(f"argument = '{ARGUMENT}'; thread_each(listening(), {keeps})")
+    mounts = [("tmpfs", source.format(secret), "size=64k") for source, secret in SOURCES.items()]
+    lower = tmp_path / OPTION
+    lower.mkdir()
+    mounts.append(("overlay", "planted", f"lowerdir={lower}:{journal.parent}"))
+    place = tmp_path / "mounts"
+    place.mkdir()
+    apart = f"mount_apart({str(place)!r}, {mounts!r})"
+    return serving(f"{apart}; argument = '{ARGUMENT}'; thread_each(listening(), {keeps})")
 
 
 def test_no_secret_is_in_anything_that_is_made(server: Server, tmp_path: Path) -> None:
     """More than forty kinds: of none are so many characters in a row in recording, reports and messages."""
     found = made(server, tmp_path)
-    secrets = [secret for _, secret in REQUESTS.values()] + [*ELSEWHERE]
+    secrets = [secret for _, secret in REQUESTS.values()] + [*SOURCES.values(), *ELSEWHERE]
     assert len(secrets) >= 40 and len(set(secrets)) == len(secrets)
     for secret in secrets:
         pieces = {secret[begin : begin + PIECE] for begin in range(len(secret) - PIECE + 1)} or {secret}
         for name, text in found.items():
             assert [piece for piece in pieces if piece in text] == [], (secret, name)
-    for name in ("GET /users/#/orders", "GET /proxied", "GET #", f"GET {WORDS}"):
+    places = ("//server/share", "https://host/share", "planted", "lowerdir=#")
+    for name in ("GET /users/#/orders", "GET /proxied", "GET #", f"GET {WORDS}", *places):
         assert name in found["made.rec"], f"{name}: what was planted was looked at"
 
 

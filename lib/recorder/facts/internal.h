@@ -62,8 +62,11 @@ struct fact_text {
 	char text[FACTS_TEXT_MAX];
 };
 
-/* What may be secret in the sources of mounts is cut out of a text of mountinfo or mountstats. */
-void fact_cut_mount_sources(const char *path, struct fact_text *fact);
+/* Cuts what may be secret out of the options [options, end) of a mount of a type; returns their new end. */
+char *fact_cut_mount_options(const char *type, size_t type_length, char *options, char *end);
+
+/* What may be secret in the sources and options of mounts is cut out of a text of mountinfo or mountstats. */
+void fact_cut_mounts(const char *path, struct fact_text *fact);
 
 /* What an instruction tells, under names that are no files. */
 #define CPUID_FACTS "/cpuid"

@@ -256,5 +256,5 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 		read_clock_counters(fd, fact);
 	else
 		read_text(fd, wanted, fact);
-	fact_cut_mount_sources(wanted->path, fact);
+	fact_cut_mounts(wanted->path, fact);
 }
