@@ -282,6 +282,13 @@ def test_of_a_long_line_the_last_few_are_enough() -> None:
     assert finding(builder.model(), ID) and not findings(builder.model(), LOCKS)
 
 
+@pytest.mark.parametrize(("followed", "in_turn"), [("4.9 s", False), ("5.1 s", True)])
+def test_of_a_long_queue_a_quarter_tells_for_all(followed: str, in_turn: bool) -> None:
+    """Each waits in the middle of a request for another that serves: 16 threads are more than one can follow."""
+    builder = seen(serving(waker=102), "cpu.user", followed, root_tid=102)
+    assert bool(findings(builder.model(), LOCKS)) is in_turn
+
+
 def test_little_is_checked_and_fine() -> None:
     builder = serving(each_ms=4, worker_ms=100)
     assert "requests wait 4 %" in check(builder.model(), ID).text

@@ -67,6 +67,10 @@ class LocksPolicy(Family):
         "Each thread in a queue saw what the one before it waited for: if that was the same in nine tenths "
         "of the known time, the whole queue waits for it.",
     )
+    queue_followed_share = share(
+        0.25,
+        "Only the last few waits of a long queue can be followed: from this part on they stand for the rest.",
+    )
     queue_part_share = share(
         0.1,
         "A cause with a smaller part of a queue's time is left out.",

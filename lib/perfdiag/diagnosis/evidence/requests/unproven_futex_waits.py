@@ -53,9 +53,8 @@ class Waits:
     def in_turn(self) -> bool:
         """Whether threads that serve requests keep each other waiting, like threads that take a lock in turn. Of a long
         queue only the last few are followed: it is enough that those waited like the others."""
-        followed = self.known >= locks_policy.holder_root_share or self.roots.get(
-            PARKED, 0
-        ) > locks_policy.holder_share * sum(self.roots.values())
+        parked = self.roots.get(PARKED, 0) > locks_policy.holder_share * sum(self.roots.values())
+        followed = parked or self.known >= locks_policy.queue_followed_share
         return self.mutual and not self.outside and followed
 
 
