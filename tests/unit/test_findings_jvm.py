@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.idle.sleeps import sleep
 from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
+from perfdiag.model.waits.stopped_threads import VM_THREAD as VM_COMM
 
 from unit.support.judging import check, finding, findings, outcomes, silence
 from unit.support.jvm import BARRIER, MIB, PATH, VM_THREAD, S, counters, java
@@ -141,3 +143,27 @@ def test_a_few_short_waits_for_the_log_are_no_finding() -> None:
     assert (
         0 < check(_stopped_behind("disk.write", root="cpu.user", ns="4 ms").model(), "JVM-PAUSE-ON-DISK").number < 0.01
     )
+
+
+def test_the_thread_that_was_stopped_for_less_is_the_late_one() -> None:
+    """Two were stopped for 2 s each, of which 1.9 s were until a third, which computes, had stopped too."""
+    end = counters(young=100, young_ns=S // 10, reaching_ns=1_900_000_000)
+    builder = java(NONE, end, "2 s").thread("late", tid=103, cpu_user="3 s").thread("idle", tid=104, rest="wait.timer")
+    found = finding(builder.model(), SLOW)
+    assert "late (103)" in found.headline and "UseCountedLoopSafepoints" in found.remedies[0].text
+    assert found.evidence[0].value == 2 * S
+    paged = java(NONE, end, "2 s").thread("late", tid=103, **{"memory_major_fault": "3 s"})
+    assert "mapping" in finding(paged.model(), SLOW).remedies[0].text
+
+
+def test_without_a_busy_thread_nobody_is_called_late() -> None:
+    end = counters(young=100, young_ns=S // 10, reaching_ns=1_900_000_000)
+    found = finding(java(NONE, end, "2 s").thread("short", tid=103, cpu_user="50 ms").model(), SLOW)
+    assert "(103)" not in found.headline and "SafepointTimeout" in found.remedies[0].text
+
+
+def test_the_poll_until_all_threads_have_stopped_is_no_sleep_of_the_program() -> None:
+    end = counters(young=100, young_ns=S // 10, reaching_ns=1_900_000_000)
+    builder = java(NONE, end, "2 s").thread(VM_COMM, tid=120, wait_timer="9 s")
+    assert sleep(builder.model()) is None
+    assert sleep(java(NONE, end, "2 s").thread("naps", tid=120, wait_timer="9 s").model())

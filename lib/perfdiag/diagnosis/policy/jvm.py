@@ -41,6 +41,10 @@ class JvmPolicy(Family):
         0.3,
         "Threads stop within microseconds: where this part of a stop is waiting for the last of them, one is late.",
     )
+    late_thread_share = share(
+        0.5,
+        "A thread was late if it was busy for this part of the time in which others had stopped and it had not.",
+    )
     safepoint_other_share = share(
         0.5,
         "The finding is about stops that are mostly for something else than a collection.",

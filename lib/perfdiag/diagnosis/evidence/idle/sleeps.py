@@ -13,10 +13,12 @@ from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
 from perfdiag.diagnosis.evidence.locks.database_locks import waits_for_lock
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.builder import UNLISTED
+from perfdiag.model.java_machines import java_machines
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import busy_ns_of
 from perfdiag.model.stacks.symbols import SLEEPS_OF_C, is_named, symbol_of
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.model.waits.stopped_threads import VM_THREAD
 
 TIMER, CHILD = "wait.timer", "wait.child"
 _TALKS = ("net.receive", "net.send", "net.accept", "ipc.pipe", "ipc.unix", "wait.events")
@@ -108,13 +110,16 @@ def _waited_for(model: Model, sleepers: Sequence[ThreadLedger]) -> tuple[int, li
 
 def _housekeepers(model: Model) -> set[tuple[int, int]]:
     """Return (process, thread) whose sleep is not the program's own by all stacks, with 0 for all threads of a process:
-    their runtime sleeps, or their database does, before it asks for a lock again."""
+    their runtime sleeps, or their database does, before it asks for a lock again. A JVM polls until its threads have
+    stopped."""
     chosen: defaultdict[tuple[int, int], bool] = defaultdict(bool)
     for stack in model.wait_stacks(TIMER):
         own = not _HOUSEKEEPING.fullmatch(symbol_of(_asked_in(stack.user))) and not waits_for_lock(stack)
         for tid in (stack.tid, 0):
             chosen[stack.pid, tid] |= own
-    return {who for who, by_choice in chosen.items() if not by_choice}
+    machines = {machine.pid for machine in java_machines(model)}
+    stopping = {(t.pid, t.tid) for t in model.threads if t.comm == VM_THREAD and t.pid in machines}
+    return stopping | {who for who, by_choice in chosen.items() if not by_choice}
 
 
 def _asked_in(frames: Iterable[str]) -> str:

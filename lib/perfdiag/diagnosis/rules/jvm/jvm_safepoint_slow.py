@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from perfdiag.diagnosis.evidence.jvm.late_threads import Late, late_threads
 from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, stopped
+from perfdiag.diagnosis.evidence.locks.lock_holders import does_in_brief
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
-from perfdiag.diagnosis.significance import duration, fix, percent, worth
+from perfdiag.diagnosis.rule import Check, Claims, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.significance import duration, fix, percent, plain, worth
 from perfdiag.model.java_machines import JavaMachine
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
+
+_SHOWN = 3  # threads that were late
 
 
 @rule(
@@ -26,7 +30,8 @@ from perfdiag.model.waits.stopped_threads import ACCOUNT
     ),
     measured=(
         "Stops, their time and the time until the last thread had stopped, by the JVM's own counters; joined with"
-        " waits in runtime.safepoint. The part of stops that is neither is collections: JVM-GC-PRESSURE."
+        " waits in runtime.safepoint. The late thread is the one that was stopped for less than the others, and busy"
+        " meanwhile. The part of stops that is neither is collections: JVM-GC-PRESSURE."
     ),
     alternatives="The host has too few CPUs, and the last thread waits for one: CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
     remedies="Find the late thread, or the operation, in -Xlog:safepoint*.",
@@ -59,31 +64,49 @@ def slow(model: Model) -> Iterable[Outcome]:
         yield Check("JVM-SAFEPOINT-SLOW", text, judged, "share", large=False)
 
 
-def _late(model: Model, each: Stopped, machine: JavaMachine, claims: dict[str | tuple[str, str], int]) -> Finding:
+def _late(model: Model, each: Stopped, machine: JavaMachine, claims: Claims) -> Finding:
+    late = late_threads(model, machine)
+    only = late[0] if len(late) == 1 else None
     return conclude(
         model,
         claims,
-        headline="Threads of the JVM wait for the last one to stop",
+        headline=f"Threads of the JVM wait for {f'{_named(only)}, the' if only else 'the'} last one to stop",
         claim=f"The JVM waited {duration(machine.reaching_ns or 0)} for the last thread to stop, of"
         f" {duration(machine.stopped_ns or 0)} in which it stopped them all.",
         mechanism=Mechanism.SLOW,
         # The last one may have waited for a CPU: where threads do that for longer, it is no fault of its own.
         departs=model.ns("runq.") < (machine.reaching_ns or 0),
-        evidence=_evidence(machine, each),
-        remedies=[
-            fix("see which thread is late: -Xlog:safepoint*=debug, or -XX:+SafepointTimeout"
-                " -XX:SafepointTimeoutDelay=50"),
-            fix("a long loop that counts an int: -XX:+UseCountedLoopSafepoints; a mapped file: read it instead"),
-        ],
+        evidence=[*map(_lateness, late[:_SHOWN]), *_evidence(machine, each)],
+        remedies=_remedies(late),
         alternatives=["the last thread waits for a CPU: see CPU-CONTENTION, CPU-OVERSUBSCRIBED"],
         verify=f"{again(model)}   (runtime.safepoint)",
         inside=True,
     )  # fmt: skip
 
 
-def _other(
-    model: Model, each: Stopped, machine: JavaMachine, claims: dict[str | tuple[str, str], int], rest: float
-) -> Finding:
+def _named(late: Late) -> str:
+    return f"{plain(late.thread.comm)} ({late.thread.tid})"
+
+
+def _lateness(late: Late) -> Evidence:
+    text = f"{_named(late)} was stopped for {duration(late.stopped_ns)}, others for up to {duration(late.others_ns)};"
+    text += f" meanwhile it {does_in_brief(late.account)} ({percent(late.share)})"
+    return Evidence(text, float(late.others_ns - late.stopped_ns), "ns", "ledger")
+
+
+def _remedies(late: Sequence[Late]) -> list[Remedy]:
+    """Return how to find the thread that is late, and what helps against what it does."""
+    see = fix("see which thread is late: -Xlog:safepoint*=debug, or -XX:+SafepointTimeout -XX:SafepointTimeoutDelay=50")
+    loop = fix("let long loops that count an int stop, too: -XX:+UseCountedLoopSafepoints")
+    mapped = fix("read the file instead of mapping it: a thread in a page fault stops when the page has come")
+    if not late:
+        return [see, loop, mapped]
+    if late[0].account.startswith("cpu."):
+        return [loop, see]
+    return [mapped, see] if late[0].account.startswith(("disk.", "nfs.", "memory.", "remote.")) else [see]
+
+
+def _other(model: Model, each: Stopped, machine: JavaMachine, claims: Claims, rest: float) -> Finding:
     ns = round(rest * (machine.stopped_ns or 0))
     return conclude(
         model,
