@@ -6,7 +6,8 @@ import gzip
 import io
 import lzma
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from perfdiag.recording import bounded_lines
 from perfdiag.report.contract.past_oom_kills import PastKills
 from perfdiag.report.past_oom_kills import look_back
 
+from unit.support.bound import measured
 from unit.support.oom import NOW_NS, log, only, reports
 from unit.support.work import function_calls
 
@@ -124,6 +126,32 @@ def whole(number: int) -> str:
 @pytest.mark.parametrize("made", [invoked, reaped, whole])
 def test_the_work_grows_as_the_log_does(made: Callable[[int], str]) -> None:
     assert work(made(400)) < 2.5 * work(made(200))
+
+
+def kills(number: int) -> Iterator[str]:
+    """Reports that follow each other by a second, each with a table of tasks."""
+    for second in range(number):
+        yield INVOKED
+        yield "[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name"
+        yield from (f"[    {pid}]     0   {pid}   999999   {pid * 10}   4096 0 0 app{pid}" for pid in range(10))
+        yield f"oom-kill:{LIMIT}(null),cpuset=/,mems_allowed=0,oom_memcg=/a,task_memcg=/a,task=x,pid={second},uid=0"
+        yield KILLED.format(second)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "lines", [lambda: kills(30_000), lambda: repeat(INVOKED, 200_000)], ids=["kills", "unfinished"]
+)
+def test_a_large_log_takes_no_more_than_its_size_allows(lines: Callable[[], Iterator[str]], tmp_path: Path) -> None:
+    path, second = tmp_path / "log", 0
+    with path.open("w") as file:
+        for line in lines():
+            second += line == INVOKED
+            file.write(f"[{second:6}.000001] {line}\n")
+    looked_back = measured(path, "host", "--since", "2000-01-01", "--log", "-")
+    assert looked_back.status == 0, looked_back.errors
+    assert b"10,000" in looked_back.output
+    looked_back.assert_within_bound()
 
 
 @pytest.mark.timeout(20)

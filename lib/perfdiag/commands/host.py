@@ -19,7 +19,7 @@ from perfdiag.commands.options import (
     request_names_option,
 )
 from perfdiag.commands.times_of_day import FORMS, TimeOfDay
-from perfdiag.common import privileges
+from perfdiag.common import cycles, privileges
 from perfdiag.common.errors import PerfdiagError, UsageError
 from perfdiag.common.text import printable
 from perfdiag.facts import oom_counters, oom_log
@@ -85,7 +85,7 @@ def command(
         raise UsageError("--since is in the future", f"give a time in the past {FORMS}")
     if until < since:
         raise UsageError("--until is before --since", "exchange them")
-    with reporting.destination(presentation) as destination:
+    with reporting.destination(presentation) as destination, cycles.not_searched():
         found = _look_back(since, until, log, clocks)
         full = presentation.full
         destination.put(

@@ -1,4 +1,4 @@
-"""The bound of a report: CPU time by the size of the recording, and memory."""
+"""The bound of a report and of a look back: CPU time by the size of the recording, and memory."""
 
 from __future__ import annotations
 
@@ -65,17 +65,22 @@ with open(sys.argv[1], "w") as file:
 
 
 def report(path: Path, *options: str) -> Reported:
-    """Report a recording as a user does.
+    """Report a recording as a user does."""
+    return measured(path, "report", *options, str(path))
+
+
+def measured(path: Path, *words: str) -> Reported:
+    """Run a command that reads a file, which is its standard input, too.
 
     Neighbours take the caches, and so CPU time, for a second here and there: what takes too long is tried again between
     two reports of nothing, and the slower of those says how much slower this machine is than a quiet one just then.
     """
-    reported = _report(path, *options)
+    reported = _run(path, *words)
     for _ in range(TRIES):
         if reported.cpu_seconds <= reported.most_seconds:
             break
         before = _slowness(path)
-        reported = _report(path, *options)
+        reported = _run(path, *words)
         reported = replace(reported, slowness=max(before, _slowness(path)))
     return reported
 
@@ -83,17 +88,18 @@ def report(path: Path, *options: str) -> Reported:
 def _slowness(path: Path) -> float:
     nothing = path.with_suffix(".nothing")
     nothing.write_bytes(Builder().bytes())
-    return max(1.0, _report(nothing).cpu_seconds / START_SECONDS)
+    return max(1.0, _run(nothing, "report", str(nothing)).cpu_seconds / START_SECONDS)
 
 
-def _report(path: Path, *options: str) -> Reported:
+def _run(path: Path, *words: str) -> Reported:
     used = path.with_suffix(".used")
-    command = [sys.executable, "-m", "perfdiag", "report", *options, str(path)]
+    command = [sys.executable, "-m", "perfdiag", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib"), "LC_ALL": "C.UTF-8"}
     launcher = [sys.executable, "-S", "-c", _LAUNCHER, str(used), *command]
-    done = subprocess.run(launcher, capture_output=True, env=environment, cwd=path.parent)
+    with path.open("rb") as file:
+        done = subprocess.run(launcher, stdin=file, capture_output=True, env=environment, cwd=path.parent)
     status, cpu_seconds, memory_bytes = json.loads(used.read_text())
     return Reported(path.stat().st_size, status, done.stdout, done.stderr.decode(), cpu_seconds, memory_bytes)
 
 
-__all__ = ["MEMORY_BYTES", "Reported", "report"]
+__all__ = ["MEMORY_BYTES", "Reported", "measured", "report"]

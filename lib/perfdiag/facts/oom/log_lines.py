@@ -60,7 +60,7 @@ def entries(lines: Iterable[str], now_ns: int) -> Iterator[Entry]:
         line = line.rstrip("\r\n")[:LONGEST_LINE]
         found = _kmsg(line)
         if found is None and not (pending is not None and pending.sequence is not None):
-            found = _NOT_OURS if _is_of_others(line) else _dated(line, now_ns) or _monotonic(line)
+            found = _of_form(line, now_ns)
             if found is _NOT_OURS and pending is not None:
                 yield pending  # what follows below is not its text
                 pending = None
@@ -78,6 +78,12 @@ def entries(lines: Iterable[str], now_ns: int) -> Iterator[Entry]:
 
 
 _NOT_OURS = Entry("")
+
+
+def _of_form(line: str, now_ns: int) -> Entry | None:
+    if line.startswith("["):  # no level: nobody else's, and the only date that begins so is that of dmesg -T
+        return _monotonic(line) or _dated(line, now_ns)
+    return _NOT_OURS if _is_of_others(line) else _dated(line, now_ns) or _monotonic(line)
 
 
 def _kmsg(line: str) -> Entry | None:

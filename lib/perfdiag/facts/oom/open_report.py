@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from perfdiag.facts.oom.host_memory import KIB, HostReader
 from perfdiag.facts.oom.log_lines import Entry
@@ -20,7 +21,8 @@ _STATS = re.compile(r"Memory cgroup stats for (.{1,4096}?):(?: (.*))?", re.DOTAL
 _STAT = re.compile(rf"([a-z_0-9]+) {_N}")
 _OLD_STAT = re.compile(rf"(?<![a-z_])([a-z_]{{1,40}}):{_N}KB")
 _HEAD = re.compile(r"\[ *pid *\] +uid +tgid +total_vm +rss (.*)oom_score_adj name *")
-_ROW = re.compile(r"\[ *([0-9]{1,10})\] +(.*)", re.DOTALL)
+_FIRST_COLUMNS = ("uid", "tgid", "total_vm", "rss")
+_MOST_COLUMNS = 20  # the kernel has four more at most
 
 
 @dataclass
@@ -43,10 +45,13 @@ class Open:
         """Return all that was read; sizes in pages are known now."""
         page = self.host.page_bytes
         tasks = [
-            replace(
-                task,
-                resident_bytes=task.resident_bytes * page,
-                swap_bytes=task.swap_bytes * page,
+            Task(
+                task.pid,
+                task.name,
+                task.resident_bytes * page,
+                task.page_table_bytes,
+                task.swap_bytes * page,
+                task.oom_score_adj,
             )
             for task in self.rows
         ]
@@ -98,22 +103,27 @@ def _take_usage(found: Open, match: re.Match[str]) -> None:
 
 def row_of(columns: list[str], text: str) -> Task | None:
     """Return a row of the table of tasks: sizes of memory and swap in pages still, as the kernel prints them."""
-    match = _ROW.fullmatch(text)
+    match = _row(len(columns)).fullmatch(text) if len(columns) <= _MOST_COLUMNS else None
     if match is None:
         return None
-    # uid tgid total_vm rss, what else this kernel has, oom_score_adj; the rest is the name, which may hold blanks.
-    words = re.split(" +", match[2], maxsplit=5 + len(columns))
-    if len(words) < 6 + len(columns) or not all(re.fullmatch(r"-?[0-9]{1,19}", word) for word in words[:-1]):
-        return None
-    numbers = dict(zip(["uid", "tgid", "total_vm", "rss", *columns, "adj"], map(int, words[:-1]), strict=True))
+    pid, *words, name = match.groups()
+    numbers = dict(zip([*_FIRST_COLUMNS, *columns, "adj"], map(int, words), strict=True))
     return Task(
-        pid=int(match[1]),
-        name=words[-1],
+        pid=int(pid),
+        name=name,
         resident_bytes=max(0, numbers["rss"]),
         page_table_bytes=max(0, numbers.get("pgtables_bytes", 0)),
         swap_bytes=max(0, numbers.get("swapents", 0)),
         oom_score_adj=numbers["adj"],
     )
+
+
+@cache
+def _row(columns: int) -> re.Pattern[str]:
+    """Return what a row looks like: the first columns, what else this kernel has, oom_score_adj; the rest is the name,
+    which may hold blanks."""
+    numbers = r"(-?[0-9]{1,19}) +" * (len(_FIRST_COLUMNS) + columns + 1)
+    return re.compile(rf"\[ *([0-9]{{1,10}})\] +{numbers}(.*)", re.DOTALL)
 
 
 __all__ = ["Open", "row_of", "take_detail"]

@@ -11,6 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from perfdiag.facts.oom import constraint
 from perfdiag.facts.oom.host_memory import KIB
@@ -24,6 +25,8 @@ MOST_TASKS = 500_000  # rows of all tables together, some 150 MB
 MOST_VICTIMS = 100_000  # of all reports together: so many processes few hosts can have
 LONGEST_NS = 120 * 1_000_000_000  # a report of 10,000 tasks on a serial console takes a minute
 MIXED_NS = 2 * 1_000_000_000  # a report that has named no victim for longer lacks its end in this log
+
+_EVER, _NEVER = (-inf, inf), (inf, -inf)
 
 _N = r"([0-9]{1,15})"
 _INVOKED = re.compile(
@@ -41,7 +44,12 @@ _KILLED = re.compile(
 _WHOLE = re.compile(r"Tasks in (.{1,4096}) are going to be killed due to memory\.oom\.group set", re.DOTALL)
 _REAPED = re.compile(r"oom_reaper: reaped process ([0-9]{1,10}) \(.{0,64}\), now anon-rss:.*", re.DOTALL)
 _UNREAPED = re.compile(r"oom_reaper: unable to reap pid:([0-9]{1,10}) \(.{0,64}\)", re.DOTALL)
+_INVOKES = " invoked oom-killer: "
+_KILLS = ("Out of memory", "Memory cgroup out of memory", "Kill")
 _CONSTRAINT = "oom-kill:constraint="
+_NONE_LEFT = ("Out of memory and no killable", "System is deadlocked on memory")
+_PANIC = "Kernel panic - not syncing: "
+_OTHERS = (_CONSTRAINT, *_NONE_LEFT, _PANIC, "Tasks in ", "oom_reaper: ")
 _GROUP_WORDS = "Memory cgroup out of memory"
 
 
@@ -69,11 +77,35 @@ def read(log: Iterable[Entry]) -> Told:
     return reader.finished()
 
 
+class Lasting:
+    """Between which times surely no open report is over: the reports need not be asked at each line."""
+
+    def __init__(self, reports: Iterable[Open]) -> None:
+        self._clock, self._realtime = _EVER, _EVER
+        for each in reports:
+            self.add(each)
+
+    def add(self, opened: Open) -> None:
+        self._clock = _narrowed(self._clock, opened.report.at_ns)
+        self._realtime = _narrowed(self._realtime, opened.report.realtime_ns)
+
+    def is_sure_at(self, entry: Entry) -> bool:
+        if entry.clock_ns is not None:
+            return self._clock[0] <= entry.clock_ns <= self._clock[1]
+        return entry.realtime_ns is None or self._realtime[0] <= entry.realtime_ns <= self._realtime[1]
+
+
+def _narrowed(bounds: tuple[float, float], at_ns: int | None) -> tuple[float, float]:
+    low, high = bounds
+    return _NEVER if at_ns is None else (max(low, at_ns - MIXED_NS), min(high, at_ns + LONGEST_NS))
+
+
 class _Reader:
     """Reports that are open, the newest last, and all that are kept."""
 
     def __init__(self) -> None:
         self._open: list[Open] = []
+        self._lasting = Lasting(())
         self._all: deque[Open] = deque()
         self._by_victim: dict[int, Open] = {}  # the newest report that names a pid
         self._tasks = self._victims = 0
@@ -89,25 +121,34 @@ class _Reader:
         )
 
     def take(self, entry: Entry) -> None:
-        self._open = [each for each in self._open if not _is_over(each, entry)]
-        if match := _INVOKED.fullmatch(entry.text):
+        if not self._lasting.is_sure_at(entry):
+            self._open = [each for each in self._open if not _is_over(each, entry)]
+            self._lasting = Lasting(self._open)
+        text = entry.text  # most lines of a log are none of these: ask what costs least first
+        if _INVOKES in text and (match := _INVOKED.fullmatch(text)):
             self._begin(entry, asker=match[1], gfp=match[2] or "", order=int(match[3]))
-        elif match := _KILLED.fullmatch(entry.text):
+        elif text.startswith(_KILLS) and (match := _KILLED.fullmatch(text)):
             self._killed(entry, match)
-        elif entry.text.startswith(_CONSTRAINT):
+        elif not (text.startswith(_OTHERS) and self._take_other(entry)) and (found := self._of(entry)):
+            self._detail(found, entry)
+
+    def _take_other(self, entry: Entry) -> bool:
+        """Take a line that says by itself what it is about; return whether it was one."""
+        if entry.text.startswith(_CONSTRAINT):
             self._constrained(entry)
-        elif entry.text.startswith(("Out of memory and no killable", "System is deadlocked on memory")):
+        elif entry.text.startswith(_NONE_LEFT):
             self._update(entry, killable=False)
-        elif entry.text.startswith("Kernel panic - not syncing: "):
-            words = entry.text.removeprefix("Kernel panic - not syncing: ")
+        elif entry.text.startswith(_PANIC):
+            words = entry.text.removeprefix(_PANIC)
             if words.startswith(("Out of memory", "System is deadlocked on memory")):
                 self._update(entry, panic=True)
         elif match := _WHOLE.fullmatch(entry.text):
             self._update(entry, whole_group=match[1])
         elif match := _REAPED.fullmatch(entry.text) or _UNREAPED.fullmatch(entry.text):
             self._reap(int(match[1]), reaped=match.re is _REAPED)
-        elif found := self._of(entry):
-            self._detail(found, entry)
+        else:
+            return False
+        return True
 
     def _reap(self, pid: int, *, reaped: bool) -> None:
         if found := self._by_victim.get(pid):
@@ -129,12 +170,16 @@ class _Reader:
     def _begin(
         self, entry: Entry, *, begin: bool = True, asker: str = "", gfp: str = "", order: int | None = None
     ) -> Open:
-        mixed = [each for each in self._open if begin and not each.victims and _may_mix(each, entry)]
-        for each in (one for one in mixed if not one.report.mixed):
-            each.report = replace(each.report, mixed=True)
-        report = Report(entry.clock_ns, entry.realtime_ns, begin, asker, None, order, gfp, mixed=bool(mixed))
-        report = replace(report, sequence=entry.sequence)
+        mixed = [each for each in self._open if not each.victims and _may_mix(each, entry)] if begin else []
+        for each in mixed:
+            if not each.report.mixed:
+                each.report = replace(each.report, mixed=True)
+        whether, sequence = bool(mixed), entry.sequence
+        report = Report(
+            entry.clock_ns, entry.realtime_ns, begin, asker, None, order, gfp, mixed=whether, sequence=sequence
+        )
         opened = Open(report, entry.caller)
+        self._lasting.add(opened)
         self._open = [*self._open[1 - MOST_OPEN :], opened]
         self._all.append(opened)
         if len(self._all) > MOST_REPORTS:
@@ -152,8 +197,10 @@ class _Reader:
 
     def _of(self, entry: Entry) -> Open | None:
         """Return the report a line belongs to: that of its caller, where the log names callers, else the newest."""
-        named = [each for each in self._open if entry.caller and each.caller == entry.caller]
-        unnamed = [each for each in self._open if not (entry.caller and each.caller)]
+        if not entry.caller:
+            return self._open[-1] if self._open else None
+        named = [each for each in self._open if each.caller == entry.caller]
+        unnamed = [each for each in self._open if not each.caller]
         found = named or unnamed
         return found[-1] if found else None
 
