@@ -29,7 +29,7 @@ say = @printf '  %-8s %s\n' $(1) $(2)
 ##@ Everyday
 .PHONY: help build demo test clean
 help: ## list the targets
-	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' Makefile packaging/packages.mk
 
 build: deps build/bin/perfdiag build/bin/perfdiag-recorder ## compile everything: leaves a runnable build/bin/perfdiag
 	$(Q)$(PYTHON) -m compileall -q lib/perfdiag # or a start as root, which writes nothing, would compile each time
@@ -167,7 +167,7 @@ readme: build workloads ## put the report of a fresh demo into README.md
 ##@ Habits
 .PHONY: lint lint-c lint-python lint-shell lint-man lint-prose fmt lock check-arm64
 C_FILES = $(wildcard bpf/*/*.[ch] bpf/core/*/*.[ch] lib/recorder/*.[ch] lib/recorder/*/*.[ch] tests/workloads/*.[ch] tests/bench/*.[ch] tests/unit/c/*.[ch])
-SHELL_FILES = $(shell grep -rlIE '^\#!/bin/(ba)?sh' .ci lib tests 2>/dev/null)
+SHELL_FILES = $(shell grep -rlIE '^\#!/bin/(ba)?sh' .ci lib packaging tests 2>/dev/null)
 
 lint: lint-c lint-python lint-shell lint-man lint-prose ## what CI checks besides the tests
 
@@ -218,17 +218,20 @@ check-arm64: build ## does it compile for arm64?
 		aarch64-linux-gnu-gcc $(C_FLAGS) -idirafter /usr/include -fsyntax-only $$source; done; \
 		echo "  arm64    $(words $(RECORDER_SOURCES) $(LAUNCHER_SOURCES)) C files compile"; fi
 
-##@ Delivery
-.PHONY: install uninstall package
+##@ Installation
+.PHONY: install uninstall
 INSTALLED = $(DESTDIR)$(PREFIX)
+# What rich needs only for source code and Markdown, 11 MB, perfdiag never imports (tests/unit/test_install.py).
+UNUSED := pygments* markdown_it* mdurl*
 install: build man build/wheels/.stamp ## install below PREFIX (/usr/local); honours DESTDIR
 	$(call say,INSTALL,$(INSTALLED))
 	$(Q)install -d $(INSTALLED)/bin $(INSTALLED)/lib/perfdiag
-	$(Q)install -m 755 build/bin/perfdiag $(INSTALLED)/bin/
-	$(Q)install -m 755 build/bin/perfdiag-recorder $(INSTALLED)/lib/perfdiag/
+	$(Q)install -s -m 755 build/bin/perfdiag $(INSTALLED)/bin/
+	$(Q)install -s -m 755 build/bin/perfdiag-recorder $(INSTALLED)/lib/perfdiag/
 	$(Q)rm -rf $(INSTALLED)/lib/perfdiag/python
 	$(Q)$(PIP) install --no-index --find-links build/wheels --require-hashes --no-compile \
 		--target $(INSTALLED)/lib/perfdiag/python -r requirements.lock
+	$(Q)cd $(INSTALLED)/lib/perfdiag/python && rm -rf bin $(UNUSED) && rm -f *.dist-info/{RECORD,INSTALLER,REQUESTED}
 	$(Q)rm -rf build/unpacked
 	$(Q)for wheel in $$(sed -nE 's/^([a-z0-9_-]+)==([^ ]+).*/\1-\2/p' requirements.lock); do \
 		for each in build/wheels/$$wheel-cp*.whl; do \
@@ -239,6 +242,8 @@ install: build man build/wheels/.stamp ## install below PREFIX (/usr/local); hon
 	$(Q)env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q --invalidation-mode unchecked-hash \
 		$(if $(DESTDIR),-s $(DESTDIR) -p /) $(INSTALLED)/lib/perfdiag/python
 	$(Q)for page in build/man/*.[1-8]; do install -D -m 644 -t $(INSTALLED)/share/man/man$${page##*.} $$page; done
+	$(if $(PREFIX),$(Q)sed -i 's@/usr/local/\(bin\|lib\|share\)/perfdiag@$(PREFIX)/\1/perfdiag@g; s@/usr/local is @$(PREFIX) is @' \
+		$(INSTALLED)/share/man/man8/perfdiag.8)
 	$(index_pages)
 	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/tools tools/*.bt tools/*.py
 	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/dtrace dtrace/*.d
@@ -266,14 +271,7 @@ uninstall: ## remove what install put there, and the directories that are empty 
 	$(if $(DESTDIR)$(filter-out /usr /usr/local,$(PREFIX)),\
 		$(call remove_empty,$(DESTDIR)/,$(addprefix $(patsubst /%,%/,$(PREFIX)),bin lib share)))
 
-package: build/perfdiag-$(VERSION)-$(MACHINE).tar.gz ## one tarball to copy to a host where nothing may be installed
-
-build/perfdiag-$(VERSION)-$(MACHINE).tar.gz: FORCE
-	$(Q)rm -rf build/package
-	$(Q)$(MAKE) install PREFIX= DESTDIR=$(CURDIR)/build/package/perfdiag-$(VERSION)-$(MACHINE)
-	$(call say,TAR,$@)
-	$(Q)tar --sort=name --owner=0 --group=0 --numeric-owner -C build/package -czf $@ perfdiag-$(VERSION)-$(MACHINE)
-FORCE:
+include packaging/packages.mk
 
 # --- Rules -----------------------------------------------------------------------------------------------------------
 
@@ -282,7 +280,9 @@ build/:
 
 # Kernel side: one object for each program's file, linked into one, with one skeleton.
 BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
-BPF_FLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Ibpf -I/usr/include/$(MACHINE)-linux-gnu -Wall -Werror
+# Paths of this checkout stay out of what is built: two builds have the same bytes.
+NO_PATHS := -ffile-prefix-map=$(CURDIR)=.
+BPF_FLAGS := -g $(NO_PATHS) -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Ibpf -I/usr/include/$(MACHINE)-linux-gnu -Wall -Werror
 BPF_SOURCES := $(wildcard bpf/*/*.bpf.c)
 BPF_OBJECTS := $(BPF_SOURCES:bpf/%.bpf.c=build/bpf/%.bpf.o)
 
@@ -307,7 +307,7 @@ LAUNCHER_SOURCES := $(SHARED_SOURCES) $(wildcard lib/recorder/launcher/*.c)
 RECORDER_SOURCES := $(SHARED_SOURCES) $(filter-out $(LAUNCHER_SOURCES),$(wildcard lib/recorder/*.c lib/recorder/*/*.c))
 RECORDER_OBJECTS := $(RECORDER_SOURCES:lib/recorder/%.c=build/recorder/%.o)
 RECORDER_LIBRARIES := -lbpf -lelf -lz -llzma -lseccomp
-C_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -DPERFDIAG_VERSION='"$(VERSION)"' \
+C_FLAGS := -std=gnu11 -O2 -g $(NO_PATHS) -Wall -Wextra -Werror -DPERFDIAG_VERSION='"$(VERSION)"' \
 	-Ibpf -Ilib/recorder -Ibuild/include
 
 GENERATED := build/include/perfdiag.skel.h build/include/syscall_names.inc

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT / "lib") not in sys.path:
     sys.path.insert(0, str(ROOT / "lib"))
 
-LIMIT_SECONDS = {"unit": 60, "live": 180, "lab": 600}
+LIMIT_SECONDS = {"unit": 60, "live": 180, "lab": 600, "packages": 300}
 SKIPS = pytest.StashKey[Counter[str]]()
 MEANWHILE = pytest.StashKey[int]()
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000  # sched.h, sys/mount.h

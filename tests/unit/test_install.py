@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,11 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
     linked = subprocess.run(["ldd", moved / "lib/perfdiag/perfdiag-recorder"], capture_output=True, text=True)
     assert "not a dynamic executable" in linked.stderr
 
+    superfluous = "/(pygments|markdown_it)|/RECORD$"  # never imported, or pip's own
+    assert [name for name in there if re.search(superfluous, name)] == []
+    page = (moved / "share/man/man8/perfdiag.8").read_text()
+    assert "/usr/local/lib/perfdiag" not in page and "/opt/perfdiag/lib/perfdiag" in page
+
     main = moved / "lib/perfdiag/python/perfdiag/__main__.py"
     oldest, newest = MINORS[0], MINORS[-1]
     assert pythons(), "at least the one that runs this"
@@ -92,6 +98,20 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
     moved.rename(tmp_path / "staged/opt/perfdiag")
     make("uninstall", f"DESTDIR={tmp_path}/staged", "PREFIX=/opt/perfdiag")
     assert list((tmp_path / "staged").iterdir()) == [], "no empty directory either"
+
+
+def test_nothing_is_imported_that_is_not_installed() -> None:
+    """make install leaves out what rich needs only for source code and Markdown."""
+    program = (
+        "import pkgutil, importlib, sys, perfdiag\n"
+        "for found in pkgutil.walk_packages(perfdiag.__path__, 'perfdiag.'):\n"
+        "    found.name.endswith('__main__') or importlib.import_module(found.name)\n"
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    loaded = subprocess.check_output([sys.executable, "-c", program], text=True, cwd=ROOT / "lib").split()
+    makefile = (ROOT / "Makefile").read_text()
+    unused = re.findall(r"\w+", re.findall(r"^UNUSED := (.*)$", makefile, re.MULTILINE)[0])
+    assert len(unused) == 3 and "rich" in loaded and not set(unused) & set(loaded)
 
 
 def test_launcher_and_makefile_mean_the_same_versions_of_python() -> None:

@@ -79,7 +79,7 @@ class Recorder:
         except (KeyError, ValueError, OSError) as error:
             raise UsageError(
                 "no recorder is running: perfdiag was not started through its launcher",
-                "start bin/perfdiag, and write -- before a command to be measured",
+                "a wheel only reports: install the package, or start bin/perfdiag and write -- before a command",
             ) from error
 
     @property
