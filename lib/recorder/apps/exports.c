@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "base/monotonic.h"
 #include "base/privileges.h"
 #include "base/process_files.h"
+#include "base/receive.h"
 #include "symbols/symbols_child.h"
 
 #define SYMBOLS_MAX (1 << 20) /* PostgreSQL exports 11,000 */
@@ -126,27 +126,9 @@ static void look_up(const void *argument, int results_fd)
 		_exit(1);
 }
 
-/* The whole of it, or it does not count: who answers has read what others wrote. */
-static int receive(int fd, struct exports *exports, int64_t deadline)
+/* Whether it may be what it should: who answers has read what others wrote. */
+static int check(struct exports *exports)
 {
-	char *bytes = (char *)exports;
-
-	for (size_t done = 0; done < sizeof(*exports);) {
-		struct pollfd readable = { .fd = fd, .events = POLLIN };
-		int64_t left = deadline - monotonic_ms();
-		ssize_t n;
-
-		if (left <= 0)
-			return -ETIMEDOUT;
-		if (poll(&readable, 1, left) <= 0)
-			continue;
-		n = read(fd, bytes + done, sizeof(*exports) - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -ENODATA;
-		done += n;
-	}
 	exports->version[VERSION_BYTES - 1] = '\0';
 	for (char *at = exports->version; *at; at++)
 		if (!isalnum((unsigned char)*at) && *at != '.')
@@ -164,7 +146,7 @@ int exports_find(pid_t pid, const struct exports_wanted *wanted, struct exports 
 
 	if (err)
 		return err;
-	err = receive(helper.fd, ret, deadline);
+	err = receive_by(helper.fd, ret, sizeof(*ret), deadline);
 	helper_end(&helper);
-	return err;
+	return err ? err : check(ret);
 }

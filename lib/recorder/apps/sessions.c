@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "base/monotonic.h"
 #include "base/privileges.h"
 #include "base/process_files.h"
+#include "base/receive.h"
 
 #define STAT_BYTES 1024
 #define FIELD_START_CODE 26 /* of /proc/PID/stat */
@@ -154,24 +154,6 @@ static void look_at_all(const void *argument, int fd)
 	}
 }
 
-/* The whole of one answer by the deadline, or not. */
-static bool receive(int fd, struct session *session, int64_t deadline)
-{
-	for (size_t done = 0; done < sizeof(*session);) {
-		struct pollfd readable = { .fd = fd, .events = POLLIN };
-		int64_t left = deadline - monotonic_ms();
-		ssize_t n;
-
-		if (left <= 0 || poll(&readable, 1, left) <= 0)
-			return false;
-		n = read(fd, (char *)session + done, sizeof(*session) - done);
-		if (n <= 0)
-			return false;
-		done += n;
-	}
-	return true;
-}
-
 ssize_t sessions_read(const pid_t *pids, size_t count, const struct program *programs, size_t program_count,
 		      struct session *ret, unsigned int deadline_ms)
 {
@@ -184,7 +166,7 @@ ssize_t sessions_read(const pid_t *pids, size_t count, const struct program *pro
 
 	if (err)
 		return err;
-	while (done < count && receive(helper.fd, &ret[done], deadline))
+	while (done < count && !receive_by(helper.fd, &ret[done], sizeof(ret[done]), deadline))
 		done++;
 	helper_end(&helper);
 	return done;

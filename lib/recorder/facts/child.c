@@ -15,6 +15,7 @@
 #include "base/monotonic.h"
 #include "base/namespaces.h"
 #include "base/privileges.h"
+#include "base/receive.h"
 
 #define ABANDONED_MAX 64      /* children that hang at the same time: the recorder of an hour must not leave more */
 #define REPLACED_MAX 8	      /* with so many of them, none is replaced by another at once */
@@ -144,9 +145,16 @@ static bool child_runs(const struct child *child)
 	return end && end[1] && end[2] == 'R';
 }
 
-static int wait_readable(const struct child *child, const struct patience *patience)
+struct awaited {
+	const struct child *child;
+	const struct patience *patience;
+};
+
+static int wait_readable(const void *argument)
 {
-	struct pollfd ready = { .fd = child->fd, .events = POLLIN };
+	const struct awaited *awaited = argument;
+	const struct patience *patience = awaited->patience;
+	struct pollfd ready = { .fd = awaited->child->fd, .events = POLLIN };
 
 	for (;;) {
 		uint64_t now = now_ns();
@@ -157,7 +165,7 @@ static int wait_readable(const struct child *child, const struct patience *patie
 		n = poll(&ready, 1, left_ms < patience->silence_ms ? left_ms : patience->silence_ms);
 		if (n > 0)
 			return 0;
-		if (n == 0 && (left_ms <= patience->silence_ms || !child_runs(child)))
+		if (n == 0 && (left_ms <= patience->silence_ms || !child_runs(awaited->child)))
 			return -ETIMEDOUT;
 		if (n < 0 && errno != EINTR)
 			return -errno;
@@ -166,19 +174,7 @@ static int wait_readable(const struct child *child, const struct patience *patie
 
 int child_receive(const struct child *child, const struct patience *patience, void *bytes, size_t length)
 {
-	for (char *at = bytes; length;) {
-		int err = wait_readable(child, patience);
-		ssize_t n;
+	const struct awaited awaited = { child, patience };
 
-		if (err)
-			return err;
-		n = read(child->fd, at, length);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n == 0)
-			return -ENODATA;
-		at += n > 0 ? n : 0;
-		length -= n > 0 ? n : 0;
-	}
-	return 0;
+	return receive(child->fd, bytes, length, wait_readable, &awaited);
 }

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,6 +19,7 @@
 #include "base/monotonic.h"
 #include "base/privileges.h"
 #include "base/process_files.h"
+#include "base/receive.h"
 #include "recorder.h"
 #include "rows/sleepers.h"
 
@@ -110,24 +110,6 @@ static void read_all(const void *unused, int fd)
 
 static const struct helper_task reading = { "perfdiag-stacks", OF_SLEEPERS, read_all };
 
-/* The whole of one answer by the deadline, or not. */
-static bool receive(int fd, struct sleeper_stack *stack, int64_t deadline)
-{
-	for (size_t done = 0; done < sizeof(*stack);) {
-		struct pollfd readable = { .fd = fd, .events = POLLIN };
-		int64_t left = deadline - monotonic_ms();
-		ssize_t n;
-
-		if (left <= 0 || poll(&readable, 1, left) <= 0)
-			return false;
-		n = read(fd, (char *)stack + done, sizeof(*stack) - done);
-		if (n <= 0)
-			return false;
-		done += n;
-	}
-	return stack->index < PLACES && stack->count <= SCAN_WORDS;
-}
-
 static void take(struct recorder *recorder, const struct sleeper_stack *stack)
 {
 	const struct sleeper *sleeper = &sleepers[stack->index];
@@ -155,7 +137,8 @@ void sleepers_take(struct recorder *recorder, unsigned int deadline_ms)
 	recorder->stacks_lost += without_place;
 	if (!(count[PARKED_ALL_ALONG] + count[PARKED_LATELY] + count[OTHER]) || helper_start(&helper, &reading, NULL))
 		return;
-	while (receive(helper.fd, &stack, deadline))
+	while (!receive_by(helper.fd, &stack, sizeof(stack), deadline) && stack.index < PLACES &&
+	       stack.count <= SCAN_WORDS)
 		take(recorder, &stack);
 	helper_end(&helper);
 	memset(sleepers, 0, sizeof(sleepers));

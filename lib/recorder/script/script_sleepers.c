@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "base/monotonic.h"
 #include "base/privileges.h"
 #include "base/process_files.h"
+#include "base/receive.h"
 #include "program/syscall_table.h"
 
 #define THREADS_MAX 10000 /* with the lines of the script's own no more than a recording of a script may have */
@@ -132,23 +132,6 @@ static void list_threads(const void *argument, int fd)
 
 static const struct helper_task listing = { "perfdiag-threads", OF_SLEEPERS, list_threads };
 
-static bool receive(int fd, struct thread *thread, int64_t deadline)
-{
-	for (size_t done = 0; done < sizeof(*thread);) {
-		struct pollfd readable = { .fd = fd, .events = POLLIN };
-		int64_t left = deadline - monotonic_ms();
-		ssize_t n;
-
-		if (left <= 0 || poll(&readable, 1, left) <= 0)
-			return false;
-		n = read(fd, (char *)thread + done, sizeof(*thread) - done);
-		if (n <= 0)
-			return false;
-		done += n;
-	}
-	return true;
-}
-
 static int by_tid(const void *left, const void *right)
 {
 	const struct thread *a = left, *b = right;
@@ -166,7 +149,7 @@ static void ask(struct list *list, const struct question *question)
 	*list = (struct list){ .threads = calloc(THREADS_MAX, sizeof(thread)) };
 	if (!list->threads || helper_start(&helper, &listing, question))
 		return;
-	while (!list->whole && list->count < THREADS_MAX && receive(helper.fd, &thread, deadline)) {
+	while (!list->whole && list->count < THREADS_MAX && !receive_by(helper.fd, &thread, sizeof(thread), deadline)) {
 		list->whole = !thread.tid;
 		if (thread.tid)
 			list->threads[list->count++] = thread;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: rows/sleepers.c base/process_files.c base/helper.c base/capabilities.c */
+/* SOURCES: rows/sleepers.c base/process_files.c base/helper.c base/capabilities.c base/receive.c */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
