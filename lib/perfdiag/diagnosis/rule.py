@@ -202,8 +202,15 @@ class Rule:
         False  # the cause is outside the target: if it is most of the time, the target is not the slow part
     )
     objective: bool = False  # it says that an objective was missed, which was asked for, and names no cause
+    met: bool = True  # a real fault has shown it, in a test that makes one
+
+    @property
+    def how_measured(self) -> str:
+        """How it is measured, and whether that was ever tried on a real fault."""
+        return self.measured if self.met else f"{self.measured} {NEVER_MET}"
 
 
+NEVER_MET = "Never met on real hardware: only recordings made for tests have shown it."
 RULES: dict[str, Rule] = {}
 
 
@@ -222,6 +229,7 @@ def rule(
     multiplier: bool = False,
     elsewhere: bool = False,
     objective: bool = False,
+    met: bool = True,
 ) -> Callable[[Callable[[Model], Iterable[Outcome]]], Callable[[Model], Iterable[Outcome]]]:
     """Register the decorated function as the rule `id`; ids are stable because runbooks link to them."""
 
@@ -247,6 +255,7 @@ def rule(
             multiplier=multiplier,
             elsewhere=elsewhere,
             objective=objective,
+            met=met,
         )
         return function
 

@@ -64,7 +64,7 @@ def text(name: str, config: Config) -> str:
         _section("What to do", rule.remedies),
         _section("How to verify", rule.verify),
         _section("What else it could be", rule.alternatives),
-        _section("How it is measured", rule.measured),
+        _section("How it is measured", rule.how_measured),
         _accounts(rule),
         _relatives(rule),
     ]

@@ -48,6 +48,7 @@ SENDING = ("sock_sendmsg", "__sock_sendmsg", "sock_write_iter", "tcp_sendmsg", "
         " other CPUs. For loopback, send fewer and larger messages, or use unix sockets."
     ),
     verify="Compare cpu.irq in the next report, and %soft per CPU in mpstat -P ALL 1.",
+    met=False,
 )
 def heavy(model: Model) -> Iterable[Outcome]:
     """Join cpu.irq with the host's softirqs by vector and its packets."""

@@ -57,6 +57,7 @@ FAILING = ("read", "write", "flush")
         "MEM-CACHE-MISSES",
         "STORAGE-LOOP",
     ),
+    met=False,
 )
 def errors(model: Model) -> Iterable[Outcome]:
     """Join failed requests, kernel log and array state with the devices the target waits on."""

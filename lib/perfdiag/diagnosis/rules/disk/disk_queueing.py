@@ -57,6 +57,7 @@ from perfdiag.model.model import Model
     remedies="Find the other users of the disk, change the scheduler, send fewer requests at once, or add disks.",
     verify="aqu-sz and await in iostat -x 1 fall while the disk's service time stays.",
     beats=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
+    met=False,
 )
 def queueing(model: Model) -> Iterable[Outcome]:
     """Join queue and service time of requests with the target's waits, by device and kind of wait."""

@@ -64,6 +64,7 @@ _LIMITS = {
         "DIR-HUGE",
         "STORAGE-LOOP",
     ),
+    met=False,
 )
 def saturated(model: Model) -> Iterable[Outcome]:
     """Judge the target's waits by diskstats of the disks."""

@@ -71,6 +71,7 @@ class Case:
     remedies="Enable direct I/O for the loop device, or use a partition, logical volume or disk.",
     verify="Compare the p50 of disk.* on the device in the next report.",
     beats=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
+    met=False,
 )
 def storage_loop(model: Model) -> Iterable[Outcome]:
     """Follow each device with waits down to a file; one finding per device."""

@@ -34,6 +34,7 @@ WATERMARK_SCALE = 100
     ),
     remedies="Use less memory, add memory, or wake kswapd earlier.",
     verify="allocstall in /proc/vmstat stops growing.",
+    met=False,
 )
 def reclaim(model: Model) -> Iterable[Outcome]:
     """Judge direct reclaim, with the work of kswapd meanwhile."""

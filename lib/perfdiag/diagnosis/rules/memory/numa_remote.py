@@ -51,6 +51,7 @@ LOCAL_DISTANCE = 10
         "PROC-CHILD-SLOW",
     ),
     multiplier=True,
+    met=False,
 )
 def remote(model: Model) -> Iterable[Outcome]:
     """Judge the target's CPU time by allowed CPUs and nodes, hinting faults and allocations."""

@@ -75,6 +75,7 @@ class _Herd:
     " that accepts for all.",
     verify="Queueing behind the target's own threads is gone at the same rate of connections.",
     beats=("CPU-OVERSUBSCRIBED",),
+    met=False,
 )
 def accept_herd(model: Model) -> Iterable[Outcome]:
     """Compare ended waits for connections with the connections that arrived; claim the useless queueing."""

@@ -69,6 +69,7 @@ class Case:
     ),
     remedies="Check the network, and the server's disk, memory and threads.",
     verify="Compare the p50 of this mount in the next report, and avg RTT in nfsiostat 1.",
+    met=False,
 )
 def server_slow(model: Model) -> Iterable[Outcome]:
     """Judge waits for answers by the calls of their mount; one finding per mount."""

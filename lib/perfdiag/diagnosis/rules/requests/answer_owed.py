@@ -28,6 +28,7 @@ ID = "ANSWER-OWED"
     remedies="Look at the silent connections from both ends.",
     verify="In the next report, no request or connection is listed.",
     one_process=True,
+    met=False,
 )
 def answer_owed(model: Model) -> Iterable[Outcome]:
     """Yield one finding of all of them; it takes no time, because it is unknown whether anybody waits."""

@@ -38,6 +38,7 @@ ELSEWHERE = "READER-ELSEWHERE"
     alternatives="The work belongs to a request that another thread has read (a queue inside the program).",
     remedies="Move that work to a thread that serves no requests.",
     verify="Requests are read sooner.",
+    met=False,
 )
 def reader_elsewhere(model: Model) -> Iterable[Outcome]:
     """Yield a finding if requests wait for a thread that does something of its own; event loops have LOOP-BLOCKED."""

@@ -50,6 +50,7 @@ THREAD = "ksmd"
     remedies="Scan fewer pages at once, or switch KSM off. Merged pages stay merged until written.",
     verify="Compare ksmd's CPU time and runq.busy behind it.",
     beats=("CPU-CONTENTION",),
+    met=False,
 )
 def merging(model: Model) -> Iterable[Outcome]:
     """Judge waits behind ksmd, with KSM's own counters."""

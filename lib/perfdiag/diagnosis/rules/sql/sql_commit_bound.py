@@ -45,6 +45,7 @@ DISK = "disk.flush"
     " log a disk with power-loss protection. Never switch fsync off.",
     verify="Compare disk.flush and lock.database in the next report.",
     beats=("DISK-FLUSH-SLOW",),
+    met=False,
 )
 def commit_bound(model: Model) -> Iterable[Outcome]:
     """Yield a finding if commits take much of the busy time; flushes of a slow disk, and sessions in line behind them,

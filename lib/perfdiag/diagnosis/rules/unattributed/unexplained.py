@@ -39,6 +39,7 @@ UNEXPLAINED = "unexplained"
     alternatives="Lost records, or a kernel function unknown to perfdiag.",
     remedies="Record it (--record) and report the kernel functions.",
     verify="unexplained is under 1 % in the next report.",
+    met=False,
 )
 def unexplained(model: Model) -> Iterable[Outcome]:
     """Report unexplained time with its kernel functions."""

@@ -35,6 +35,7 @@ from perfdiag.model.model import Model
     alternatives="Used-up CPU credits of a small cloud instance, or a CPU limit on the guest.",
     remedies="A less crowded host, another instance type, or fewer virtual CPUs per real one.",
     verify="Steal falls in the report and in vmstat 1 (column st).",
+    met=False,
 )
 def stolen(model: Model) -> Iterable[Outcome]:
     """Join cpu.stolen with the host's steal counter and the hypervisor."""

@@ -68,6 +68,7 @@ _WHY: Mapping[str, str] = {
     alternatives="A guest boots or touches its memory for the first time. Nested guests cause more exits.",
     remedies="Change the guest's behaviour, by reason, or use processor features against the exit.",
     verify="Compare exits per second of that reason, and vm.exit, for the same work.",
+    met=False,
 )
 def storm(model: Model) -> Iterable[Outcome]:
     """Join the kernel's own exits with the time that virtual CPUs ran."""

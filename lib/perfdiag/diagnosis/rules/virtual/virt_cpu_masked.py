@@ -54,6 +54,7 @@ WITHOUT: dict[str, tuple[str, ...]] = {
         "PROC-CHILD-SLOW",
         "PROC-FORK-SLOW",
     ),
+    met=False,
 )
 def masked(model: Model) -> Iterable[Outcome]:
     """Judge hidden features by samples in their replacements."""

@@ -54,6 +54,7 @@ class Emulated:
         "PROC-CHILD-SLOW",
         "PROC-FORK-SLOW",
     ),
+    met=False,
 )
 def emulated_device(model: Model) -> Iterable[Outcome]:
     """Judge samples in drivers by the emulated devices of a guest."""
