@@ -3,7 +3,7 @@
 # Two builds of one commit have the same bytes: nothing of this machine, its clock or its directory gets in.
 
 ##@ Delivery
-.PHONY: package deb rpm wheel dist
+.PHONY: package deb rpm wheel dist test-packages
 
 DIST := build/dist
 # The time of the commit, or, in an sdist, of its changelog: what is packed carries no other.
@@ -38,6 +38,10 @@ wheel: build/venv/.stamp ## the Python part alone, as wheel and sdist: reports r
 
 dist: package deb rpm wheel ## all of these, in build/dist
 	$(Q)cd $(DIST) && sha256sum *.*
+
+test-packages: dist workloads ## install and remove the packages in clean Debian 12, 13 and testing (root, network)
+	$(Q)$(MAKE) packages PACKAGES=packages-packaging.txt
+	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/packages $(ARGS)
 
 # One description a package (packaging/NAME.yaml) for both formats.
 define nfpm

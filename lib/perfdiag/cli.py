@@ -141,7 +141,9 @@ def _unexpected(error: Exception) -> tuple[str, str]:
             return f"Python ran out of memory, or into a bug of its own: {said}", MEMORY_HINT
         case ImportError():
             hint = f"{MEMORY_HINT}; or install it again"
-            if (error.name or "").startswith("msgspec"):  # compiled, for each Python that it is installed for
+            if isinstance(error, ModuleNotFoundError):
+                hint = "install perfdiag again, with all its files"
+            if (error.name or "").startswith("msgspec."):  # compiled, for each Python that it is installed for
                 version = f"{sys.implementation.name} {sys.version.split()[0]}"
                 hint = f"perfdiag needs CPython 3.11 to 3.14 with glibc, but this is {version}: install one of those"
             return f"cannot load a part of perfdiag: {said}", hint

@@ -195,6 +195,7 @@ static void become_recorder(const struct paths *paths, char **argv, int control,
 	char number[16];
 	const char *arguments[8] = { "perfdiag-recorder", "--control", number };
 	const char *engine = option_value(argv + 2, "--engine") ?: "auto";
+	int error;
 
 	offer_to_oom_killer(RECORDER_OOM_SCORE);
 	snprintf(number, sizeof(number), "%d", control);
@@ -209,7 +210,10 @@ static void become_recorder(const struct paths *paths, char **argv, int control,
 	}
 	if (dup2(recording, STDOUT_FILENO) >= 0 && dup2(messages, STDERR_FILENO) >= 0 && !fcntl(control, F_SETFD, 0))
 		execv(paths->recorder, (char *const *)arguments);
-	dprintf(control, "error %d cannot run %s: %s\n", errno, paths->recorder, strerror(errno));
+	error = errno;
+	if (error == ENOENT || error == ENOEXEC)
+		dprintf(messages, "HINT: install perfdiag again, with all its files\n");
+	dprintf(control, "error %d cannot run %s: %s\n", error, paths->recorder, strerror(error));
 	_exit(127);
 }
 
