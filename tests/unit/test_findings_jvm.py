@@ -1,4 +1,4 @@
-"""JVM-GC-PRESSURE, JVM-HEAP-EXHAUSTED, JVM-METASPACE, JVM-PAUSE-ON-DISK, JVM-SAFEPOINT-SLOW."""
+"""JVM-ALLOCATION-RATE, JVM-GC-PRESSURE, JVM-HEAP-EXHAUSTED, JVM-METASPACE, JVM-PAUSE-ON-DISK, JVM-SAFEPOINT-SLOW."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from unit.support.jvm import BARRIER, MIB, PATH, VM_THREAD, S, counters, java
 from unit.support.recording import Builder
 from unit.test_stopped_threads import ENTERS, MONITOR, PARKED
 
+ALLOCATION = "JVM-ALLOCATION-RATE"
 PRESSURE, EXHAUSTED, METASPACE, SLOW = "JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "JVM-METASPACE", "JVM-SAFEPOINT-SLOW"
 FULL = {"sun__gc__generation__1__space__0__used": 38 * MIB}
 SAFEPOINT = ("runtime.safepoint", "lock:safepoint:100")
@@ -167,3 +168,35 @@ def test_the_poll_until_all_threads_have_stopped_is_no_sleep_of_the_program() ->
     builder = java(NONE, end, "2 s").thread(VM_COMM, tid=120, wait_timer="9 s")
     assert sleep(builder.model()) is None
     assert sleep(java(NONE, end, "2 s").thread("naps", tid=120, wait_timer="9 s").model())
+
+
+EDEN = {"sun__gc__generation__0__space__0__name": "eden", "sun__gc__generation__0__space__0__capacity": 18 * MIB}
+
+
+def _allocating(collections: int, old_bytes: int = 9 * MIB) -> Builder:
+    """Two workers stopped for 2 s each, in so many collections of an eden of 18 MiB, in ten seconds."""
+    begin = counters(**EDEN, sun__gc__generation__1__space__0__used=old_bytes)
+    end = counters(young=collections, young_ns=2 * S, **EDEN, sun__gc__generation__1__space__0__used=old_bytes)
+    return java(begin, end, "2 s")
+
+
+def test_a_gigabyte_a_second_is_named_before_the_collections() -> None:
+    model = _allocating(1000).model()
+    found = finding(model, ALLOCATION)
+    assert found.claims == {SAFEPOINT: 4 * S} and found.severity is Severity.WARNING
+    assert found.evidence[0].value == 1000 * 18 * MIB / 10
+    assert "async-profiler" in found.remedies[0].text
+    assert next(each.id for each in diagnose(model).findings) == ALLOCATION
+
+
+def test_a_full_old_generation_or_an_even_pace_is_none() -> None:
+    assert check(_allocating(500).model(), ALLOCATION).number == 500 * 18 * MIB / 10
+    assert check(_allocating(1000, old_bytes=38 * MIB).model(), ALLOCATION)
+    assert any(each.unit == "bytes/s" for each in finding(_allocating(500).model(), PRESSURE).evidence)
+
+
+def test_without_an_eden_nothing_is_said_of_allocation() -> None:
+    assert not outcomes(java(NONE, counters(young=1000, young_ns=2 * S), "2 s").model(), ALLOCATION)
+    zgc = {**EDEN, "sun__gc__collector__0__name": "ZGC Young Collection Pauses"}
+    model = java(counters(**zgc), counters(young=1000, young_ns=2 * S, **zgc), "2 s").model()
+    assert not outcomes(model, ALLOCATION)

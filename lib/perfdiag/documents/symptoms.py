@@ -156,6 +156,7 @@ SYMPTOMS = (
         "All requests stop for a moment, the collector's log has long pauses, the heap is full.",
         ("perfdiag latency --name java --duration 60",),
         (
+            "JVM-ALLOCATION-RATE",
             "JVM-GC-PRESSURE",
             "JVM-HEAP-EXHAUSTED",
             "JVM-METASPACE",

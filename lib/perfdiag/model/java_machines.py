@@ -15,6 +15,8 @@ CREATED_SLACK_NS = 50_000_000
 _FULL = re.compile(r"full|MSC|MarkSweep|ParallelCompact", re.IGNORECASE)
 # One limit is for all generations together.
 _ONE_LIMIT = re.compile(r"G1|ZGC|Shenandoah")
+_NO_EDEN = re.compile(r"ZGC|Shenandoah")
+_EDEN = "sun.gc.generation.0.space.0"
 # Its collector's time contains that of pauses, and its three kinds of collections are one.
 _NESTED = re.compile(r"Shenandoah")
 # JDK 8 says "25.372-b07", later ones "17.0.15+6": the time of a stop contains the time until all threads had stopped.
@@ -61,6 +63,7 @@ class JavaMachine:
     classes_loaded: int | None = None
     classes_unloaded: int | None = None
     cause: str = ""  # of the last collection, in the JVM's own words
+    allocated_bytes: int | None = None  # by threads, to within what eden holds
 
     @property
     def collections(self) -> int:
@@ -128,7 +131,20 @@ def _machine(model: Model, facts: HotSpot) -> JavaMachine:
         deltas.count("java.cls.loadedClasses"),
         deltas.count("java.cls.unloadedClasses"),
         end.texts.get("sun.gc.lastCause", ""),
+        _allocated(begin, end, collectors),
     )
+
+
+def _allocated(begin: Counters | None, end: Counters, collectors: Sequence[Collector]) -> int | None:
+    """Return what was allocated: each collection but a full one found eden full. None where there is no eden, or where
+    a collector counts its stages (ZGC, Shenandoah)."""
+    if begin is None or any(_NO_EDEN.search(collector.name) for collector in collectors):
+        return None
+    sizes = [counters.number(f"{_EDEN}.capacity") for counters in (begin, end)]
+    known = [size for size in sizes if size]
+    if not known or end.texts.get(f"{_EDEN}.name") != "eden":
+        return None
+    return sum(collector.count for collector in collectors if not collector.full) * sum(known) // len(known)
 
 
 def _was_created_in(model: Model, end: Counters) -> bool:

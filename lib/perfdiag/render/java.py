@@ -39,6 +39,9 @@ def _rows(machine: JavaMachine, *, several: bool) -> Iterator[tuple[str, str]]:
         yield "collected", f"{count(collector.count)}{took}: {collector.name}"
     if machine.last_cause:
         yield "because", machine.last_cause
+    if machine.allocated_bytes is not None and machine.window_ns:
+        a_second = machine.allocated_bytes * 1_000_000_000 / machine.window_ns
+        yield "allocated", f"{size(machine.allocated_bytes)}, {size(a_second)} a second"
     for pool in [*machine.generations, *([machine.metaspace] if machine.metaspace else [])]:
         yield "memory", _pool(pool)
     if machine.classes_loaded is not None and machine.classes_unloaded is not None:

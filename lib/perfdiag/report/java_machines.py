@@ -33,6 +33,7 @@ def _machine(machine: found.JavaMachine) -> JavaMachine:
         classes_loaded=machine.classes_loaded,
         classes_unloaded=machine.classes_unloaded,
         last_cause=printable(machine.cause),
+        allocated_bytes=machine.allocated_bytes,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.diagnosis.policy.threshold import Family, count, share
+from perfdiag.diagnosis.policy.threshold import Family, count, rate, share
 
 
 class JvmPolicy(Family):
@@ -12,6 +12,10 @@ class JvmPolicy(Family):
         0.05,
         "G1 aims at 8 % of the time for collections (GCTimeRatio=12), Parallel at 1 %: below this none of "
         "them tries harder.",
+    )
+    allocated_bytes_per_second = rate(
+        1 << 30,
+        "Services allocate tens to hundreds of MiB a second; from 1 GiB on the pace itself is what fills a heap.",
     )
     old_generation_full_share = share(
         0.8,

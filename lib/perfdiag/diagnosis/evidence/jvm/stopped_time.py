@@ -129,6 +129,29 @@ def collections_shown(machine: JavaMachine) -> list[Evidence]:
     return found
 
 
+def allocation_shown(machine: JavaMachine) -> list[Evidence]:
+    """Return as evidence how much threads allocated, where that is known."""
+    a_second = allocated_a_second(machine)
+    if a_second is None:
+        return []
+    young = sum(collector.count for collector in machine.collectors if not collector.full)
+    text = f"threads allocate about {size(a_second)} a second: eden filled {young:,} times"
+    return [Evidence(text, a_second, "bytes/s", COUNTERS)]
+
+
+def allocated_a_second(machine: JavaMachine) -> float | None:
+    """Return how many bytes threads allocated a second, None where that is not known."""
+    if machine.allocated_bytes is None or not machine.window_ns:
+        return None
+    return machine.allocated_bytes * 1_000_000_000 / machine.window_ns
+
+
+def old_part(machine: JavaMachine) -> float | None:
+    """Return how full the generation of what lives long was after collections, None where that is not known."""
+    old = machine.old
+    return old.used_bytes / old.limit_bytes if old and old.limit_bytes else None
+
+
 def fill(pool: Pool) -> str:
     """Return how full a pool is: "41.0 MiB of at most 42.7 MiB (96 %)"."""
     if pool.limit_bytes is None:
@@ -147,10 +170,13 @@ def pool_shown(pool: Pool) -> Evidence:
 __all__ = [
     "COUNTERS",
     "Stopped",
+    "allocated_a_second",
+    "allocation_shown",
     "collecting_is_fault",
     "collections_shown",
     "fill",
     "has_pressure",
+    "old_part",
     "pool_shown",
     "stopped",
 ]

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.jvm.stopped_time import (
     Stopped,
+    allocation_shown,
     collecting_is_fault,
     collections_shown,
+    old_part,
     pool_shown,
     stopped,
 )
@@ -60,10 +62,10 @@ def _finding(model: Model, each: Stopped) -> Finding:
     claims = each.collecting_claims()
     ns, machine = sum(claims.values()), each.machine
     evidence = [*(collections_shown(machine) if machine else []), *each.waits()]
-    old = machine.old if machine else None
-    full = old.used_bytes / old.limit_bytes if old and old.limit_bytes else None
-    if old and full is not None:
-        evidence.append(pool_shown(old))
+    full = old_part(machine) if machine else None
+    if machine and machine.old and full is not None:
+        evidence.append(pool_shown(machine.old))
+    evidence += allocation_shown(machine) if machine else []
     counted = f" in {machine.collections:,} collections" if machine and machine.collections else ""
     why = f" (last cause: {machine.cause})" if machine and machine.cause else ""
     return conclude(

@@ -33,7 +33,7 @@ _OF_METADATA = ("Metadata GC", "Permanent Generation Full")
     alternatives="A program that has loaded all its classes and stays there.",
     remedies="Find who loads classes and keeps their loaders; raise the limit if all are needed.",
     verify="jstat -gcmetacapacity PID: MC stays below MCMX.",
-    beats=("JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "LOCK-CONTENTION"),
+    beats=("JVM-ALLOCATION-RATE", "JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "LOCK-CONTENTION"),
 )
 def metaspace(model: Model) -> Iterable[Outcome]:
     """Judge committed metaspace against its limit."""

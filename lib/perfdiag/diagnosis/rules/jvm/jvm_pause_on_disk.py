@@ -48,6 +48,7 @@ _WRITES_AT_ONCE = 17  # from this JDK on, -Xlog:async takes the log's writes out
     verify="In the next report, runtime.safepoint is smaller.",
     beats=(
         "JVM-SAFEPOINT-SLOW",
+        "JVM-ALLOCATION-RATE",
         "JVM-GC-PRESSURE",
         "JVM-HEAP-EXHAUSTED",
         "JVM-METASPACE",

@@ -36,7 +36,7 @@ _SHOWN = 3  # threads that were late
     alternatives="The host has too few CPUs, and the last thread waits for one: CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
     remedies="Find the late thread, or the operation, in -Xlog:safepoint*.",
     verify="In the next report, the time until threads have stopped is smaller.",
-    beats=("JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "JVM-METASPACE", "LOCK-CONTENTION"),
+    beats=("JVM-ALLOCATION-RATE", "JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "JVM-METASPACE", "LOCK-CONTENTION"),
 )
 def slow(model: Model) -> Iterable[Outcome]:
     """Judge the time until threads have stopped, and stops that are for no collection."""
