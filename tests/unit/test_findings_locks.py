@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, EvidenceKind, Finding, Severity
 from perfdiag.diagnosis.significance import fault
 from perfdiag.model import builder as ledger
 from perfdiag.model.model import Model
@@ -46,6 +46,14 @@ def test_the_place_to_mend_is_where_the_lock_is_held() -> None:
     builder.stack("cpu", "cpu.user", tid=200, user=["burn (app)"], weight="9 s")
     builder.stack("cpu", "cpu.user", tid=101, user=["touch (app)"], weight="1 s")
     assert finding(builder.model(), ID).remedies[0].text.startswith("in burn (app): shorten the code under the lock")
+
+
+def test_waits_that_took_no_time_show_no_code() -> None:
+    """A report read "wanted by nothing of the sampled waits"."""
+    builder = Builder().thread("hog", tid=200, cpu_user="9 s")
+    builder.stack("wait", "lock.futex", object=FUTEX, user=["touch (app)"], weight="0 s")
+    found = finding(waiters(builder), ID)
+    assert not [each for each in found.evidence if each.kind is EvidenceKind.FUNCTIONS]
 
 
 def test_sleep_under_the_lock_and_work_without_it() -> None:

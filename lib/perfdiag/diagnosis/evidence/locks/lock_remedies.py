@@ -139,7 +139,7 @@ def waiting_code(model: Model, account: str, key: str | None = None) -> dict[str
     for stack in model.wait_stacks(account, key=key):
         # Where frames are missing, scanning the stack finds the caller that the frames left out.
         name = plain(caller((*stack.scan, *stack.user)))
-        if name:
+        if name and stack.weight_ns:  # a stack of a wait that took no time stands for none of it
             weights[name] = weights.get(name, 0) + stack.weight_ns
     return weights
 
