@@ -74,6 +74,7 @@ def test_man_finds_every_page(root: Root) -> None:
         return
     listed = set(re.findall(r"^(\S+) \(\d\)", root.run("man", "-k", "perfdiag"), re.MULTILINE))
     assert listed == names
+    assert root.run("man", "-w", "nfsfsync") == "/usr/share/man/man8/perfdiag-nfsfsync.bt.8.gz\n"
 
 
 def test_completion_for_three_shells_is_where_they_look(root: Root) -> None:

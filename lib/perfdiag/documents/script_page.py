@@ -16,8 +16,8 @@ from perfdiag.documents.mdoc import DATE, paragraphs, prose
 from perfdiag.documents.script_header import COMMENT, Header, parse
 
 
-def of(header: Header) -> str:
-    """Return the page of a script, its sections in the order of mdoc(7)."""
+def of(header: Header, short_name: str = "") -> str:
+    """Return the page of a script, its sections in the order of mdoc(7); man finds it by its short name, too."""
     page = page_name(header.name)
     language = script_languages.of(header.name)
     lines = [
@@ -27,7 +27,7 @@ def of(header: Header) -> str:
         f".Dt {page.upper()} 8",
         ".Os",
         ".Sh NAME",
-        f".Nm {page}",
+        *([f".Nm {page} ,", f".Nm {short_name}"] if short_name else [f".Nm {page}"]),
         f".Nd {header.question[0].lower()}{header.question[1:]}",
         ".Sh SYNOPSIS",
         f".Nm {header.name}",
@@ -99,6 +99,11 @@ def _see(header: Header) -> list[str]:
     return [*lines, *([".Pp", *prose(findings)] if header.findings else [])]
 
 
+def _is_first(path: Path) -> bool:
+    """Whether `man NAME` shows this page: that of the script for bpftrace, or of the only one that there is."""
+    return path.suffix == ".bt" or not (path.parents[1] / "tools" / f"{path.stem}.bt").exists()
+
+
 def write(folder: Path, directory: Path) -> list[Path]:
     """Write the page of every script in a folder, and return their paths.
 
@@ -107,7 +112,7 @@ def write(folder: Path, directory: Path) -> list[Path]:
     written = []
     for path in sorted(path for path in folder.iterdir() if path.suffix in COMMENT):
         page = directory / f"{page_name(path.name)}.8"
-        text = of(parse(path))
+        text = of(parse(path), path.stem if _is_first(path) else "")
         try:
             directory.mkdir(parents=True, exist_ok=True)
             page.write_text(text, encoding="ascii")
