@@ -263,6 +263,36 @@ def contended() -> Iterator[dict[str, Any]]:
         yield parked(number // 2, "wait.parked" if number % 2 else "lock.futex", 100 + number % size)
 
 
+def never_released() -> Iterator[dict[str, Any]]:
+    """Each thread waits for a futex of its own, all along; and so do tens of thousands that have no line."""
+    for number in range(10_900):
+        open = {"account": "lock.futex", "object": f"futex:{number:#x}", "since_ns": 1}
+        yield thread(number, user_ns=0, accounts=[["lock.futex", S, 1, S]], open=open)
+    for number in range(34_000):
+        yield {**parked(number, "lock.futex", 0), "waker_count": 0, "sum_ns": S}
+
+
+def exits() -> Iterator[dict[str, Any]]:
+    """Exits of virtual CPUs for thousands of reasons."""
+    yield thread(0, user_ns=0, accounts=[["vm.guest", S // 2, 1, S], ["vm.exit", S // 2, 1, S]])
+    for number in range(4352):
+        yield {
+            "type": "vm_exit",
+            "pid": 100,
+            "vendor": "svm",
+            "code": number,
+            "count": 1000,
+            "sum_ns": S,
+            "max_ns": S,
+            "buckets": [[20, 1000]],
+            "running_ns": S,
+            "halted_ns": 0,
+            "polled_ns": 0,
+            "user": False,
+            "device": "",
+        }
+
+
 def listening() -> Iterator[dict[str, Any]]:
     """Many targets that listen on thousands of sockets: some on the same, some on their own."""
     for target in range(240):
@@ -336,6 +366,8 @@ SHAPES = {
             mounts,
             ring,
             contended,
+            never_released,
+            exits,
             listening,
             asking,
             nested,

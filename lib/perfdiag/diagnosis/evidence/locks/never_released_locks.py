@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.evidence.locks.lock_remedies import lock_of_key
@@ -40,19 +42,22 @@ def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
     for thread, wait in still_waiting(model, FUTEX, part=0.0):
         if _waited_ns(thread) >= locks_policy.never_released_wait_share * _observed_ns(model, [thread]):
             waiting.setdefault((thread.pid, wait.object), []).append(thread)
+    by_lock: defaultdict[tuple[int, str], list[Row]] = defaultdict(list)
+    for row in model.rows_of(FUTEX):
+        by_lock[row.pid, row.key].append(row)
     rows: list[Row] = []
     threads: list[ThreadLedger] = []
     for (pid, key), stay in waiting.items():
-        runtime = lock_of_key(key)
-        of_lock = [row for row in model.rows_of(FUTEX) if (row.pid, row.key) == (pid, key)]
-        never = [row for row in of_lock if _threads_of(row, _observed_ns(model, stay))]
+        runtime, observed_ns = lock_of_key(key), _observed_ns(model, stay)
+        of_lock = by_lock[pid, key]
+        never = [row for row in of_lock if _threads_of(row, observed_ns)]
         # Where others get what may be the same lock, these may only be less lucky.
         released_ns = total_ns(of_lock) - total_ns(never)
         besides_ns = sum(thread.wall_ns - _waited_ns(thread) for thread in stay)
         ended = sum(row.distribution.count for row in never) - len(stay)
         if (
             (runtime is None or runtime.words is not Words.ONE_LOCK)
-            and sum(_threads_of(row, _observed_ns(model, stay)) for row in never) == len(stay)
+            and sum(_threads_of(row, observed_ns) for row in never) == len(stay)
             and released_ns + besides_ns <= locks_policy.never_released_work_share * model.window_ns
             and (ended <= 0 or ended > model.coverage.lost.get("wakeups_missing", 0))  # each may have been a release
         ):

@@ -88,7 +88,8 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
 
 def _part(model: Model, samples: CpuSamples, garbage: Collection) -> Part:
     """Return the collector's part; where requests rank, of the threads that serve them."""
-    stacks = [stack for stack in samples.stacks if stack.tid in _serving(model)] or samples.stacks
+    serving = _serving(model)
+    stacks = [stack for stack in samples.stacks if stack.tid in serving] or samples.stacks
     return part_of(sum(each.count for each in stacks if garbage.collects(each)), sum(each.count for each in stacks))
 
 

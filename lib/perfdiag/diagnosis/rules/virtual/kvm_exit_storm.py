@@ -78,12 +78,9 @@ def storm(model: Model) -> Iterable[Outcome]:
     if silence := unknown(model, STORM, "reasons of exits are"):
         yield silence
         return
+    unavoidable = exit_names.HALTS | _of_host(model)
     handled = Exits(
-        tuple(
-            line
-            for line in model.vm_exits
-            if not (line.user and line.device) and reason(line) not in exit_names.HALTS | _of_host(model)
-        )
+        tuple(line for line in model.vm_exits if not (line.user and line.device) and reason(line) not in unavoidable)
     )
     claims = limited(model, handled.claims)
     ns, busy_ns = sum(claims.values()), model.ns(*BUSY)
