@@ -16,7 +16,7 @@ from perfdiag.diagnosis.significance import (
     together,
     typical_ns,
 )
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model, Row, once
 from perfdiag.model.requests.exchanges import Exchange
 
 ID, CONNECT = "NET-CONNECT-SLOW", "net.connect"
@@ -81,6 +81,7 @@ class Connects:
         return 2 * longer_ns(self.call.connect, network_policy.retried_connect_ns) >= self.took_ns > 0
 
 
+@once
 def connects_of(model: Model) -> list[Connects]:
     """Return the connects by peer, those that took most first."""
     rows: dict[str, list[Row]] = {}
@@ -96,6 +97,7 @@ def connects_of(model: Model) -> list[Connects]:
     return sorted(found, key=lambda each: (-max(each.waited_ns, each.took_ns), each.key))
 
 
+@once
 def told_apart(model: Model) -> frozenset[str]:
     """Return the peers for which NET-CONNECT-SLOW explains slow connects, so that no other rule does."""
     return frozenset(each.key for each in connects_of(model) if felt(model, each.waited_ns, 0))

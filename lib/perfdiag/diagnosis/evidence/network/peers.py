@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from perfdiag.diagnosis.significance import (
     plain,
@@ -18,6 +19,7 @@ from perfdiag.recording import schema
 EPHEMERAL_PORT = 32_768
 # The kernel's mark for a minimum round trip that was never measured.
 NEVER_MEASURED_US = 1 << 31
+_KEPT = 1 << 16  # names of peers: several rules ask for each, one after the other
 DNS_PORT = 53
 
 
@@ -43,6 +45,7 @@ class Peer:
         return f"name server {name}" if self.port == DNS_PORT else name
 
 
+@lru_cache(maxsize=_KEPT)
 def peer_of(key: str) -> Peer | None:
     """Return the peer an object names, None for any other object."""
     address, _, port = key.removeprefix("peer:").rpartition(":")
