@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from perfdiag.common.units import count, duration, fine_share, plural, size
+from perfdiag.common.units import count, duration, fine_share, plural, share, size
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.recording.schema import NO_TIME_LOST
 from perfdiag.render import lost_records
@@ -55,10 +55,16 @@ def line(report: Report, room: int = WIDEST, *, stacks: bool = True) -> str:
     accounted = max(0.0, 1 - coverage.closed_error - coverage.unexplained_share)
     lost = _lost(report)
     nothing = "losses unknown" if coverage.lost is None else "nothing lost"
-    parts = [f"{fine_share(accounted)} of time accounted for"]
+    parts = [f"{fine_share(accounted)} of time accounted for{_unknown(report)}"]
     parts.append(f"{count(lost)} of {plural(coverage.records, 'record')} lost" if lost else nothing)
     text = ", ".join([*parts, *([_stacks(report)] if stacks else [])])
     return text if len(text) <= room else text.replace("stack sample", "stack")
+
+
+def _unknown(report: Report) -> str:
+    """Return which part of that is only known to be blocked or idle, where it is worth a word."""
+    part = report.coverage.cannot_tell_ns / report.wall_ns if report.wall_ns else 0.0
+    return f" ({share(part)} as unknown)" if part >= general_policy.worth_share else ""
 
 
 def _stacks(report: Report) -> str:
