@@ -9,7 +9,17 @@ from perfdiag.common.text import printable as plain
 from perfdiag.common.units import about, about_at_most, duration, size
 from perfdiag.common.units import share as percent
 from perfdiag.diagnosis.policy import general_policy
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, EvidenceKind, Remedy, RemedyKind, Severity, Silence
+from perfdiag.diagnosis.rule import (
+    Check,
+    Claim,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Remedy,
+    RemedyKind,
+    Severity,
+    Silence,
+)
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
@@ -148,7 +158,7 @@ def total_ns(rows: Iterable[Row]) -> int:
     return sum(row.distribution.sum_ns for row in rows)
 
 
-def claims_of(rows: Iterable[Row]) -> dict[str | tuple[str, str], int]:
+def claims_of(rows: Iterable[Row]) -> dict[Claim, int]:
     """Return what `rows` claim, by account and key."""
     return {pair: total_ns(group) for pair, group in by_key(rows).items()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, backing, device_of
-from perfdiag.diagnosis.rule import Check, Outcome, Silence
+from perfdiag.diagnosis.rule import Check, Claim, Outcome, Silence
 from perfdiag.diagnosis.significance import (
     percent,
     total_ns,
@@ -26,9 +26,9 @@ class Waited:
     rows: list[Row]
     requests: Requests
 
-    def claims(self, part: float) -> dict[str | tuple[str, str], int]:
+    def claims(self, part: float) -> dict[Claim, int]:
         """Return this part of all waits on the device, by account and key."""
-        sums: dict[str | tuple[str, str], int] = {}
+        sums: dict[Claim, int] = {}
         for row in self.rows:
             pair = row.account, row.key
             sums[pair] = sums.get(pair, 0) + round(row.distribution.sum_ns * part)

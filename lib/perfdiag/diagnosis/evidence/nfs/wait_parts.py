@@ -22,6 +22,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_calls import (
     served,
 )
 from perfdiag.diagnosis.policy import nfs_policy
+from perfdiag.diagnosis.rule import Claim
 from perfdiag.diagnosis.significance import (
     brief,
     plain,
@@ -75,7 +76,7 @@ class Use:
         """Return the target's time in some accounts on this mount."""
         return sum(total_ns(self.rows.get(account, ())) for account in accounts)
 
-    def claims(self, parts: Mapping[str, float]) -> dict[str | tuple[str, str], int]:
+    def claims(self, parts: Mapping[str, float]) -> dict[Claim, int]:
         """Return what parts of accounts claim, by account and key."""
         return {(account, self.key): int(ns) for account, ns in parts.items() if ns >= 1}
 

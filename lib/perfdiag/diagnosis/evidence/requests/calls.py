@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from perfdiag.common.units import about_at_most, plural
 from perfdiag.diagnosis.policy import general_policy
-from perfdiag.diagnosis.rule import Check, Severity, Silence
+from perfdiag.diagnosis.rule import Check, Claim, Severity, Silence
 from perfdiag.diagnosis.significance import duration, fault, fine, worth
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange, Latencies, calls_ns, own_calls
@@ -36,9 +36,9 @@ def _others_ns(model: Model) -> int:
     return calls_ns(own_calls(model.exchanges)[1])
 
 
-def claimed(rows: Mapping[tuple[str, str], int], requests_ns: int) -> dict[str | tuple[str, str], int]:
+def claimed(rows: Mapping[tuple[str, str], int], requests_ns: int) -> dict[Claim, int]:
     """Return what a finding claims: waits of threads, and of requests that no thread waits for."""
-    claims: dict[str | tuple[str, str], int] = {pair: ns for pair, ns in rows.items() if ns > 0}
+    claims: dict[Claim, int] = {pair: ns for pair, ns in rows.items() if ns > 0}
     return claims | ({PEERS: requests_ns} if requests_ns else {})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.requests.calls import spread
 from perfdiag.diagnosis.policy import general_policy, requests_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Silence
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Silence
 from perfdiag.diagnosis.significance import duration, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Latencies, together
@@ -33,10 +33,10 @@ def not_accepted_ns(model: Model) -> int:
     return ns if is_felt(model, time, ns) else 0
 
 
-def queue_claims(time: RequestTime, *, taken: bool) -> dict[str | tuple[str, str], int]:
+def queue_claims(time: RequestTime, *, taken: bool) -> dict[Claim, int]:
     """Return the claims on the time requests waited to be read, by what their readers did; `taken`: only if they served
     other requests."""
-    found: dict[str | tuple[str, str], int] = {}
+    found: dict[Claim, int] = {}
     for reader, ns in time.queued.items():
         if (reader.taken or not taken) and ns:
             found[QUEUED, reader.account] = found.get((QUEUED, reader.account), 0) + ns

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import of_neighbours
 from perfdiag.diagnosis.policy import general_policy, runqueue_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Silence
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Silence
 from perfdiag.diagnosis.significance import (
     duration,
     percent,
@@ -112,7 +112,7 @@ def long_ns(rows: Iterable[Row]) -> dict[str, int]:
     return sums
 
 
-def claims(wanted: Mapping[str, int]) -> dict[str | tuple[str, str], int]:
+def claims(wanted: Mapping[str, int]) -> dict[Claim, int]:
     """Return the claims on these waits."""
     return {("runq.busy", key): ns for key, ns in wanted.items()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.rule import Check, Silence
+from perfdiag.diagnosis.rule import Check, Claim, Silence
 from perfdiag.diagnosis.significance import duration, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
@@ -45,9 +45,9 @@ class Exits:
         return merged
 
     @property
-    def claims(self) -> dict[str | tuple[str, str], int]:
+    def claims(self) -> dict[Claim, int]:
         """Return what of vm.exit they took, by reason."""
-        found: dict[str | tuple[str, str], int] = {}
+        found: dict[Claim, int] = {}
         for line in self.lines:
             key = ("vm.exit", f"vmexit:{line.vendor}:{line.code}")
             found[key] = found.get(key, 0) + line.running_ns
@@ -59,7 +59,7 @@ def reason(line: schema.VmExit) -> str:
     return exit_names.reason(line.vendor, line.code)
 
 
-def limited(model: Model, claims: dict[str | tuple[str, str], int]) -> dict[str | tuple[str, str], int]:
+def limited(model: Model, claims: dict[Claim, int]) -> dict[Claim, int]:
     """Return claims, of each row no more than it holds: a thread that just ended may be in one sum only."""
     rows: dict[tuple[str, str], int] = {}
     for row in model.rows_of("vm.exit"):

@@ -10,17 +10,7 @@ from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
-from perfdiag.diagnosis.rule import (
-    Check,
-    Evidence,
-    Finding,
-    Mechanism,
-    Outcome,
-    Remedy,
-    Severity,
-    Silence,
-    rule,
-)
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.diagnosis.significance import brief, duration, fix, plain, share_above
 from perfdiag.facts.host_facts import Disk, LogLine
 from perfdiag.model.model import Model, once
@@ -134,9 +124,9 @@ def _errors(model: Model, where: Backing) -> Iterable[Finding]:
     )
 
 
-def _timeouts(model: Model, where: Backing) -> dict[str | tuple[str, str], int]:
+def _timeouts(model: Model, where: Backing) -> dict[Claim, int]:
     """Return the waits for the device long enough for a command timeout."""
-    claims: dict[str | tuple[str, str], int] = {}
+    claims: dict[Claim, int] = {}
     for row in model.rows_of(*DISK):
         if device_of(row) == where.device:
             ns = round(row.distribution.sum_ns * share_above(row.distribution, disk_policy.timeout_ns))

@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, u
 from perfdiag.diagnosis.evidence.disk.slow_members import Comparison, comparisons
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import brief, duration, fix, plain, worth
 from perfdiag.model.model import Model
 
@@ -81,7 +81,7 @@ def _compare(model: Model, item: Waited) -> Outcome:
     return Check("DISK-MEMBER-SLOW", text, widest, "ratio")
 
 
-def _finding(model: Model, item: Waited, found: Comparison, claims: dict[str | tuple[str, str], int]) -> Finding:
+def _finding(model: Model, item: Waited, found: Comparison, claims: dict[Claim, int]) -> Finding:
     few = "" if len(found.members) > 2 else "there is only one other disk to compare with"
     shown = plain(model.facts.disk_name(found.slowest))
     return conclude(
@@ -115,7 +115,7 @@ def _finding(model: Model, item: Waited, found: Comparison, claims: dict[str | t
     )
 
 
-def _claims(model: Model, item: Waited, found: Comparison) -> dict[str | tuple[str, str], int]:
+def _claims(model: Model, item: Waited, found: Comparison) -> dict[Claim, int]:
     part = 1 - found.peer_ns / found.slow_ns
     if found.operation == "read" or _striped(model, item.where):  # only requests on the slow disk were slow
         slow_ns = found.members[found.slowest].count * found.slow_ns

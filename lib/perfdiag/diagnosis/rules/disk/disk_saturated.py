@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.disk.other_users import neighbours
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
     brief,
     duration,
@@ -133,7 +133,7 @@ def _full(item: Waited, load: _Load) -> bool:
     return felt and queued and load.mean_ns >= norm_ns
 
 
-def _finding(model: Model, item: Waited, load: _Load, claims: dict[str | tuple[str, str], int]) -> Finding:
+def _finding(model: Model, item: Waited, load: _Load, claims: dict[Claim, int]) -> Finding:
     per_second, bytes_per_second = load.requests / load.seconds, load.bytes / load.seconds
     others = neighbours(model, item.where, item.rows)
     return conclude(

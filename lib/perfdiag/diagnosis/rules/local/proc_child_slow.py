@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.locks.wait_paths import CHILD
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, local_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -94,7 +94,7 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
     """Return the finding of a target that starts processes by the thousand: no fault, because no limit says how many
     are too many."""
     waited_ns = max((t.ns(CHILD) for t in model.threads), default=0)
-    claims: dict[str | tuple[str, str], int] = {
+    claims: dict[Claim, int] = {
         account: ns for account, ns in zip(CPU, (many.user_ns, many.kernel_ns), strict=True) if ns
     }
     if many.nothing_else:

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
     Check,
+    Claim,
     Confidence,
     Evidence,
     Finding,
@@ -134,9 +135,7 @@ def _finding(
     farthest = max((distance for node in nodes for distance in node.distances), default=LOCAL_DISTANCE)
     known = farthest > LOCAL_DISTANCE
     bound = 1 - LOCAL_DISTANCE / farthest if known else 0.0
-    claims: dict[str | tuple[str, str], int] = {
-        account: ns for account in CPU if (ns := round(model.ns(account) * part * bound))
-    }
+    claims: dict[Claim, int] = {account: ns for account in CPU if (ns := round(model.ns(account) * part * bound))}
     return conclude(
         model,
         claims,

@@ -14,7 +14,7 @@ from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_un
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Claim, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import by_key, duration, fix, size, together, total_ns, typical_ns, waits
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
@@ -179,7 +179,7 @@ def _each_ns(exchange: Exchange, ns: int) -> int:
 
 def _finding(model: Model, clients: _Clients) -> Finding:
     unasked = "" if model.measured("tcp") else "it was not measured what delays answers"
-    claims: dict[str | tuple[str, str], int] = {(SEND, key): ns for key, ns in clients.sending.items()}
+    claims: dict[Claim, int] = {(SEND, key): ns for key, ns in clients.sending.items()}
     for (account, key), group in by_key(clients.arriving).items():
         claims[account, key] = total_ns(group)
     claims |= {name: ns for name, ns in ((ARRIVING, clients.arriving_ns), (UNTAKEN, clients.untaken_ns)) if ns}

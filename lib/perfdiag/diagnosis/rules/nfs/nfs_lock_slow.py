@@ -17,7 +17,7 @@ from perfdiag.diagnosis.evidence.nfs.wait_parts import LOCK, Use, uses
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
     duration,
@@ -81,9 +81,7 @@ def _held(model: Model, use: Use) -> bool:
     return _still(model, use) > 0 or (bool(use.probe) and use.ns(LOCK) > nfs_policy.lock_held_factor * took_ns)
 
 
-def _finding(
-    model: Model, use: Use, claimed: dict[str | tuple[str, str], int], *, held: bool, each_ns: float
-) -> Finding:
+def _finding(model: Model, use: Use, claimed: dict[Claim, int], *, held: bool, each_ns: float) -> Finding:
     names = use.names(LOCK)
     calls, still = use.calls(*names), _still(model, use)
     took_ns = calls.queue.sum_ns + calls.wire.sum_ns

@@ -15,16 +15,7 @@ from perfdiag.diagnosis.evidence.requests.calls import not_followed, without_tim
 from perfdiag.diagnosis.evidence.target import again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, requests_policy
-from perfdiag.diagnosis.rule import (
-    Check,
-    Evidence,
-    Finding,
-    Mechanism,
-    Outcome,
-    Severity,
-    Silence,
-    rule,
-)
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import brief, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST, RequestTime
@@ -115,7 +106,7 @@ def _evidence(limit: Limit) -> Evidence:
     return Evidence(text, limit.held, "share", "sockets")
 
 
-def _claims(model: Model, time: RequestTime, limit: Limit) -> dict[str | tuple[str, str], int]:
+def _claims(model: Model, time: RequestTime, limit: Limit) -> dict[Claim, int]:
     """Return where requests wait for their turn: in no account, as in event loops, or on futexes of unknown purpose.
     None if other accounts explain most of it."""
     wanted_ns = round(limit.part * time.ns)
@@ -123,13 +114,13 @@ def _claims(model: Model, time: RequestTime, limit: Limit) -> dict[str | tuple[s
     parked_ns = sum(ns for pair, ns in time.rows.items() if pair[0] == PARKED)
     if rest_ns + parked_ns < requests_policy.limit_unexplained_share * wanted_ns:
         return {}
-    claims: dict[str | tuple[str, str], int] = {REST: rest_ns} if rest_ns else {}
+    claims: dict[Claim, int] = {REST: rest_ns} if rest_ns else {}
     return claims | _parked(model, time, wanted_ns - rest_ns)
 
 
-def _parked(model: Model, time: RequestTime, wanted_ns: int) -> dict[str | tuple[str, str], int]:
+def _parked(model: Model, time: RequestTime, wanted_ns: int) -> dict[Claim, int]:
     """Return the futexes, the longest first, that make up this much of the requests' time."""
-    found: dict[str | tuple[str, str], int] = {}
+    found: dict[Claim, int] = {}
     rows = [(ns, pair) for pair, ns in time.rows.items() if pair[0] == PARKED and ns]
     for ns, pair in sorted(rows, reverse=True):
         part_ns = min(ns, wanted_ns)

@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.session_waits import LOCK, lock_rows, sessions,
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import sql_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     by_key,
@@ -81,7 +81,7 @@ def _slow_disk(model: Model) -> bool:
 
 def _finding(model: Model, flushes: Distribution, ns: int) -> Finding:
     queue = lock_rows(model, lambda wait: wait.is_for_wal)
-    claims: dict[str | tuple[str, str], int] = dict(claims_of(queue))
+    claims: dict[Claim, int] = dict(claims_of(queue))
     disk_ns = model.ns(DISK)
     for pair, rows in by_key(model.rows_of(DISK)).items():
         claims[pair] = round(flushes.sum_ns * total_ns(rows) / disk_ns) if disk_ns else 0

@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, EMU
 from perfdiag.diagnosis.evidence.virtual.host_side import of_driver
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, virtual_policy
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
+from perfdiag.diagnosis.rule import Check, Claim, Confidence, Evidence, Finding, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import brief, duration, fix, plain, worth
 from perfdiag.facts.host_facts import Disk, Hypervisor, Interface
 from perfdiag.model.model import Model
@@ -122,7 +122,7 @@ def _touched(
     model: Model,
     machine: Hypervisor,
     worst: Emulated,
-    claims: dict[str | tuple[str, str], int],
+    claims: dict[Claim, int],
     evidence: list[Evidence],
     limit: str,
 ) -> Finding:
