@@ -110,7 +110,9 @@ static inline _Bool needs_callers(__u32 account)
 	X(CONNECTIONS_FULL, "connections_full")	    /* connections whose requests and calls were not followed */       \
 	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */                     \
 	X(BECAUSE_FULL, "because_full")		    /* waits whose root found no room */                               \
-	X(DATABASES_FULL, "databases_full")	    /* sessions of databases whose waits have no names */
+	X(DATABASES_FULL, "databases_full")	    /* sessions of databases whose waits have no names */              \
+	X(STATEMENTS_FULL, "statements_full")	    /* SQL statements that were not counted */                         \
+	X(STATEMENTS_TORN, "statements_torn")	    /* SQL statements whose time could not be told apart */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
@@ -264,5 +266,6 @@ struct fold {
 #include "core/records/chains.h"
 #include "core/records/memory.h"
 #include "core/records/requests.h"
+#include "core/records/statements.h"
 #include "core/records/events.h"
 #include "core/records/settings.h"

@@ -10,6 +10,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include "core/hash.h"
 
 #define REQUEST_BYTES 64 /* looked at */
 #define WORD_BYTES 20
@@ -41,13 +42,6 @@ struct naming {
 	bool capital, numbered, hidden; /* of the part: has a capital, is a version, is not kept */
 	bool whole;			/* the path has ended */
 };
-
-/* One more step of a hash: the upper half of a product depends on all that went into it. */
-static inline __u64 mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-	return hash ^ hash >> 32;
-}
 
 /* Half of what was hashed: the other half, too, decides with which names it collides. */
 static inline __u32 name_of(const struct naming *naming)

@@ -112,4 +112,4 @@ def test_features_are_those_of_the_recorder() -> None:
     table = (ROOT / "lib/recorder/program/probes.c").read_text()
     recorded = set(re.findall(r'\.feature = "(\w+)"', table))
     assert recorded == set(coverage.FEATURES)
-    assert recorded == set(FEATURES) | {"host", "nfs", "nfsd"}, "the rest is not attached everywhere"
+    assert recorded == set(FEATURES) | {"host", "nfs", "nfsd", "statements"}, "the rest is not attached everywhere"

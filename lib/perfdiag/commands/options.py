@@ -110,7 +110,8 @@ request_names_option = click.option(
 apps_option = click.option(
     "--no-apps",
     is_flag=True,
-    help="Do not recognise what program it is: read no counters of Java virtual machines, no waits of PostgreSQL.",
+    help="Do not recognise what program it is: read no counters of Java virtual machines, no waits of PostgreSQL, no"
+    " SQL statements.",
 )
 
 

@@ -33,6 +33,26 @@ from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind
 from perfdiag.recording.recording import Recording
 
+_AS_RECORDED = (
+    "applications",
+    "calibrations",
+    "cpus",
+    "database_waits",
+    "devices",
+    "events",
+    "footer",
+    "intervals",
+    "nfs_flushes",
+    "nfs_server",
+    "requests_left",
+    "rpcs",
+    "silent",
+    "sockets",
+    "statements",
+    "vm_exits",
+    "writebacks",
+)  # parts that a model has as they are in the recording
+
 
 def build(recording: Recording) -> Model:
     """Return what `recording` means; never fails on a recording that `reader.read` accepted."""
@@ -67,22 +87,7 @@ def build(recording: Recording) -> Model:
         request_time=_request_time(recording, exchanges, accounts, threads, futexes, window_ns),
         host=_host(recording),
         unseen=recorder_gaps.unseen_accounts(recording.header),
-        calibrations=recording.calibrations,
-        cpus=recording.cpus,
-        devices=recording.devices,
-        events=recording.events,
-        footer=recording.footer,
-        intervals=recording.intervals,
-        nfs_flushes=recording.nfs_flushes,
-        nfs_server=recording.nfs_server,
-        requests_left=recording.requests_left,
-        rpcs=recording.rpcs,
-        silent=recording.silent,
-        applications=recording.applications,
-        database_waits=recording.database_waits,
-        sockets=recording.sockets,
-        vm_exits=recording.vm_exits,
-        writebacks=recording.writebacks,
+        **{name: getattr(recording, name) for name in _AS_RECORDED},
     )
 
 

@@ -144,6 +144,7 @@ class Model:
     requests_left: Sequence[schema.RequestLeft] = ()  # that had arrived and were not read when the window ended
     silent: Sequence[schema.Silent] = ()  # connections that nobody used, and that may hold a question
     applications: Sequence[schema.Application] = ()
+    statements: Sequence[schema.Statement] = ()
     database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects
     request_time: RequestTime | None = None  # None: not known well enough to rank causes by it
     host: Host | None = None  # None: of chosen processes

@@ -17,6 +17,7 @@ LISTS: dict[type[schema.Line], str] = {
     schema.Unnamed: "unnamed",
     schema.Application: "applications",
     schema.DatabaseWait: "database_waits",
+    schema.Statement: "statements",
     schema.Device: "devices",
     schema.FileRead: "files_read",
     schema.Writeback: "writebacks",
@@ -63,6 +64,7 @@ class Recording:
     unnamed: list[schema.Unnamed] = field(default_factory=list)
     applications: list[schema.Application] = field(default_factory=list)
     database_waits: list[schema.DatabaseWait] = field(default_factory=list)
+    statements: list[schema.Statement] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
     files_read: list[schema.FileRead] = field(default_factory=list)
     writebacks: list[schema.Writeback] = field(default_factory=list)

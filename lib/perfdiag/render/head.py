@@ -12,7 +12,7 @@ from perfdiag.report.status import CANNOT_TELL, CRITICAL, WARNING
 
 STYLES = {CRITICAL: "bold red", WARNING: "bold yellow", CANNOT_TELL: "bold magenta"}
 _GAP = "   "
-_APPLICATIONS = {"postgresql": "PostgreSQL", "hotspot": "Java virtual machine"}
+_APPLICATIONS = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "hotspot": "Java virtual machine"}
 
 
 def head(report: Report, page: Page) -> Section:

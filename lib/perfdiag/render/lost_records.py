@@ -29,6 +29,8 @@ _WORDS = {
     "stacks": ("stack", " dropped at the end"),
     "stacks_dropped": ("stack", " that found the ring full"),
     "stacks_failed": ("stack", " that could not be walked"),
+    "statements_full": ("statement", " of SQL not counted"),
+    "statements_torn": ("statement", " of SQL whose time is not known"),
     "storage_failed": ("thread", " without a record"),
     "switches_missing": ("change", " of tasks not announced"),
     "vm_exits_full": ("exit", " of virtual CPUs without a reason"),

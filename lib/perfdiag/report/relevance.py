@@ -41,6 +41,7 @@ TELLS_OF: Mapping[str, tuple[str, ...]] = {
     "request_names": (),  # by choice
     "runtime": ("wait.parked",),
     "sessions": ("wait.events", "wait.parked"),
+    "statements": (),  # a second view on time that is measured anyway
     "stacks": (*_CPU, "kernel.other", "wait.parked", "lock.kernel"),
     "steal": _CPU,
     "tcp": ("net.receive", "net.send"),

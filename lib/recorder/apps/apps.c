@@ -8,6 +8,7 @@
 #include "apps/exports.h"
 #include "apps/process_tree.h"
 #include "apps/sessions.h"
+#include "apps/statements.h"
 #include "base/cleanup.h"
 #include "program/map_walk.h"
 #include "perfdiag.skel.h"
@@ -17,23 +18,38 @@
 #define SESSIONS_MS 500
 #define ROUNDS 3 /* programs are met, looked at, and then their processes are read */
 
-static const char *const comms[] = { "postgres", "postmaster", "edb-postgres", NULL };
+static const char *const comms[] = { "postgres", "postmaster", "edb-postgres", "mariadbd", "mysqld", NULL };
+static const char *const mariadb_comms[] = { "mariadbd", "mysqld", NULL };
 
-/* PostgreSQL 14 was the first to export these. */
-static const struct exports_wanted wanted = { .names = { "my_wait_event_info", "MyBEEntry" },
-					      .version_prefix = "postgres (PostgreSQL) " };
+/* PostgreSQL 14 was the first to export these data. */
+static const struct kind {
+	const char *name, *means;
+	enum sql_server server;
+	struct exports_wanted wanted;
+} postgresql = { "postgresql",
+		 "my_wait_event_info",
+		 SQL_POSTGRESQL,
+		 { .names = { "my_wait_event_info", "MyBEEntry" },
+		   .functions = { "pgstat_report_activity", "PortalRun" },
+		   .version_prefix = "postgres (PostgreSQL) " } },
+  mariadb = { "mariadb",
+	      "dispatch_command",
+	      SQL_MARIADB,
+	      { .functions = { "_Z16dispatch_command19enum_server_commandP3THDPcjb" }, .version_prefix = "MariaDB " } };
 
 /* What is told of a program beside its addresses. */
 static struct app {
+	const struct kind *kind;
 	pid_t pid; /* the first process it was met in */
 	size_t processes;
 	char version[VERSION_BYTES];
-	const char *lack; /* why its waits have no names; NULL: they have */
+	const char *lack;	     /* why its waits have no names; NULL: they have */
+	const char *statements_lack; /* why its statements are not measured; NULL: they are */
 } apps[PROGRAMS_MAX];
 static struct program programs[PROGRAMS_MAX];
 static size_t program_count;
 
-static const char *explain(int err, const struct exports *exports)
+static const char *explain(const struct kind *kind, int err, const struct exports *exports)
 {
 	if (err == -EACCES || err == -EPERM)
 		return "its program file may not be read: CAP_SYS_PTRACE is missing";
@@ -41,22 +57,27 @@ static const char *explain(int err, const struct exports *exports)
 		return "its program file was not read in time";
 	if (err)
 		return "its program file could not be read";
-	if (!exports->addresses[0])
+	if (kind->wanted.names[0] && !exports->addresses[0])
 		return "its program exports no my_wait_event_info: it is older than PostgreSQL 14, or stripped of it";
 	return NULL;
 }
 
 /* A file that is no PostgreSQL in spite of its name has neither the name nor the version: it is not told. */
-static void look_at_program(const struct session *session)
+static void look_at_program(struct recorder *recorder, const struct session *session)
 {
+	const struct kind *kind = process_is_named(session->pid, mariadb_comms) ? &mariadb : &postgresql;
 	struct app *app = &apps[program_count];
 	struct exports exports = {};
 	int err;
 
 	if (program_count == PROGRAMS_MAX)
 		return;
-	err = exports_find(session->pid, &wanted, &exports, EXPORTS_MS);
-	*app = (struct app){ .pid = session->pid, .lack = explain(err, &exports) };
+	err = exports_find(session->pid, &kind->wanted, &exports, EXPORTS_MS);
+	*app = (struct app){ .kind = kind, .pid = session->pid, .lack = explain(kind, err, &exports) };
+	app->statements_lack = err ? app->lack
+				   : statements_attach(recorder, kind->server, session->pid, exports.offsets);
+	if (!kind->wanted.names[0])
+		app->lack = app->statements_lack; /* nothing else is read of it */
 	memcpy(app->version, exports.version, sizeof(app->version));
 	programs[program_count++] = (struct program){
 		.device = session->device,
@@ -100,7 +121,7 @@ static void meet_all(struct recorder *recorder, const pid_t *pids, size_t count)
 				     SESSIONS_MS);
 		for (ssize_t i = 0; i < read; i++)
 			if (sessions[i].program < 0 && sessions[i].inode && !is_known(&sessions[i]))
-				look_at_program(&sessions[i]);
+				look_at_program(recorder, &sessions[i]);
 		if (program_count == known_before)
 			break;
 		read = 0;
@@ -160,12 +181,14 @@ void apps_write(struct recorder *recorder)
 			continue;
 		json_open(json, "application");
 		json_u64(json, "pid", apps[i].pid);
-		json_text(json, "kind", "postgresql");
+		json_text(json, "kind", apps[i].kind->name);
 		json_text(json, "version", apps[i].version);
 		json_u64(json, "processes", apps[i].processes);
-		json_text(json, "reads", apps[i].lack ? "" : "my_wait_event_info");
+		json_text(json, "reads", apps[i].lack ? "" : apps[i].kind->means);
 		json_text(json, "lack", apps[i].lack);
+		json_text(json, "statements_lack", apps[i].statements_lack);
 		json_write(json, &recorder->output);
 	}
 	write_said(recorder);
+	statements_write(recorder);
 }

@@ -24,8 +24,7 @@ struct question {
 	unsigned int deadline_ms;
 };
 
-/* The very file that runs, also where it has been replaced, or lies in another mount namespace. */
-static int open_program(pid_t pid)
+int exports_open(pid_t pid)
 {
 	_cleanup_close_ int path_fd = -1, process = process_open(pid);
 
@@ -46,6 +45,28 @@ static void find_first_code(Elf *elf, struct exports *exports)
 			exports->first_code = segment.p_vaddr;
 }
 
+/* Where in the file the first instruction of a function stands; 0: in no segment that is run. */
+static uint64_t offset_of_code(Elf *elf, uint64_t address)
+{
+	size_t segments = 0;
+	GElf_Phdr segment;
+
+	elf_getphdrnum(elf, &segments);
+	for (size_t i = 0; i < segments; i++)
+		if (gelf_getphdr(elf, i, &segment) && segment.p_type == PT_LOAD && segment.p_flags & PF_X &&
+		    address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+			return address - segment.p_vaddr + segment.p_offset;
+	return 0;
+}
+
+static void find_function(Elf *elf, const char *name, uint64_t address, const struct exports_wanted *wanted,
+			  struct exports *exports)
+{
+	for (int place = 0; name && place < FUNCTIONS_MAX && wanted->functions[place]; place++)
+		if (!strcmp(name, wanted->functions[place]))
+			exports->offsets[place] = offset_of_code(elf, address);
+}
+
 static void find_names(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const struct exports_wanted *wanted,
 		       struct exports *exports)
 {
@@ -55,7 +76,12 @@ static void find_names(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, cons
 	for (int i = 0; data && i < SYMBOLS_MAX && gelf_getsym(data, i, &symbol); i++) {
 		const char *name;
 
-		if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF)
+		if (symbol.st_shndx == SHN_UNDEF)
+			continue;
+		if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+			find_function(elf, elf_strptr(elf, header->sh_link, symbol.st_name), symbol.st_value, wanted,
+				      exports);
+		if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT)
 			continue;
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
 		for (int place = 0; name && place < EXPORTS_MAX && wanted->names[place]; place++)
@@ -116,7 +142,7 @@ static void look_up(const void *argument, int results_fd)
 {
 	const struct question *question = argument;
 	struct exports exports = {};
-	int fd = open_program(question->pid);
+	int fd = exports_open(question->pid);
 
 	if (fd < 0)
 		return;

@@ -5,20 +5,25 @@
 #include <sys/types.h>
 
 #define EXPORTS_MAX 4
+#define FUNCTIONS_MAX 2
 #define VERSION_BYTES 32
 
 /* What to look for in a program. */
 struct exports_wanted {
-	const char *names[EXPORTS_MAX]; /* of data it exports; NULL: no more */
-	const char *version_prefix;	/* "postgres (PostgreSQL) ": digits and dots behind it are the version */
+	const char *names[EXPORTS_MAX];	      /* of data it exports; NULL: no more */
+	const char *functions[FUNCTIONS_MAX]; /* likewise of functions */
+	const char *version_prefix;	      /* "postgres (PostgreSQL) ": digits and dots behind it are the version */
 };
 
 /* Addresses as the file has them. */
 struct exports {
 	uint64_t addresses[EXPORTS_MAX]; /* 0: not exported */
+	uint64_t offsets[FUNCTIONS_MAX]; /* of functions, in the file; 0: not exported */
 	uint64_t first_code;		 /* of the first executable segment: /proc/PID/stat tells where that lies */
 	char version[VERSION_BYTES];	 /* "" if it has none */
 };
 
+/* The very file that a process runs, also where it has been replaced, or lies in another mount namespace. */
+int exports_open(pid_t pid); /* a descriptor, or -errno */
 /* Of the program that a process runs.  0; -ENODATA: no ELF file that could be read to its end; -errno. */
 int exports_find(pid_t pid, const struct exports_wanted *wanted, struct exports *ret, unsigned int deadline_ms);

@@ -24,7 +24,7 @@ static void read_statistics(struct recorder *recorder, bool after)
 		struct bpf_prog_info *info = after ? &state->after : &state->before;
 		__u32 size = sizeof(*info);
 
-		if (state->link && bpf_obj_get_info_by_fd(bpf_program__fd(state->program), info, &size))
+		if (probe_is_on(state) && bpf_obj_get_info_by_fd(bpf_program__fd(state->program), info, &size))
 			memset(info, 0, sizeof(*info));
 	}
 }
@@ -73,7 +73,7 @@ void cost_write(struct recorder *recorder)
 	for (size_t i = 0; i < probes_count() && statistics_ns; i++) {
 		struct probe_state *state = &recorder->probes[i];
 
-		if (!state->link || probe_is_iterator(state))
+		if (!probe_is_on(state) || probe_is_iterator(state))
 			continue;
 		json_object(json, NULL);
 		json_text(json, "name", state->probe->name);
@@ -108,7 +108,7 @@ uint64_t skipped_runs(struct recorder *recorder, bool of_operations)
 		struct bpf_prog_info info = {};
 		__u32 size = sizeof(info);
 
-		if (!state->link || of_operations != !strcmp(state->probe->feature, "operations") ||
+		if (!probe_is_on(state) || of_operations != !strcmp(state->probe->feature, "operations") ||
 		    bpf_obj_get_info_by_fd(bpf_program__fd(state->program), &info, &size))
 			continue;
 		if (secure_getenv("PERFDIAG_DEBUG") && info.recursion_misses)

@@ -111,6 +111,13 @@ const char *needs_host(struct recorder *recorder, enum probe_stage stage)
 	return recorder->options.host || may_be_told(recorder, stage) ? NULL : NOT_MISSED;
 }
 
+/* Which servers are in the target is known when their programs have been looked at: apps/apps.c attaches them. */
+const char *needs_apps(struct recorder *recorder, enum probe_stage stage)
+{
+	(void)stage;
+	return recorder->options.no_apps ? NOT_MISSED : NULL;
+}
+
 const char *needs_group(struct recorder *recorder, enum probe_stage stage)
 {
 	return recorder->options.group.id || may_be_told(recorder, stage) ? NULL : NOT_MISSED;

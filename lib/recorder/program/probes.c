@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+#include "apps/statements.h"
 #include "program/probes.h"
 #include "perfdiag.skel.h"
 
@@ -75,6 +76,10 @@ static const struct probe probes[] = {
 	{ .name = "kvm_userspace_exit", .feature = "vm", .module = "kvm", .need = needs_guests },
 	{ .name = "kvm_exit", .feature = "vm", .module = "kvm", .need = needs_guests },
 	{ .name = "kvm_entry", .feature = "vm", .module = "kvm", .need = needs_guests },
+	{ .name = "postgres_run", .feature = "statements", .need = needs_apps },
+	{ .name = "postgres_activity", .feature = "statements", .need = needs_apps },
+	{ .name = "mariadb_end", .feature = "statements", .need = needs_apps },
+	{ .name = "mariadb_begin", .feature = "statements", .need = needs_apps },
 	{ .name = "sched_process_fork", .feature = "ledger", .required = true },
 	{ .name = "sched_process_exec", .feature = "ledger", .required = true },
 	{ .name = "sched_waking", .feature = "ledger", .required = true },
@@ -181,6 +186,13 @@ bool probe_is_called(const struct probe_state *state)
 	return bpf_program__type(state->program) == BPF_PROG_TYPE_SYSCALL;
 }
 
+bool probe_is_in_programs(const struct probe_state *state)
+{
+	const char *section = bpf_program__section_name(state->program);
+
+	return !strcmp(section, "uprobe") || !strcmp(section, "uretprobe");
+}
+
 int probes_attach(struct recorder *recorder)
 {
 	fill_knobs(recorder);
@@ -189,7 +201,7 @@ int probes_attach(struct recorder *recorder)
 		const char *reason;
 		int err;
 
-		if (!state->wanted || probe_is_called(state))
+		if (!state->wanted || probe_is_called(state) || probe_is_in_programs(state))
 			continue;
 		reason = not_needed(recorder, state, PROBE_ATTACHED);
 		if (reason) {
@@ -248,8 +260,8 @@ void probes_write(struct recorder *recorder)
 		const struct probe_state *state = &recorder->probes[i];
 		const char *hook = state->program ? bpf_program__section_name(state->program) : "";
 
-		if (state->link || state->reason[0])
-			write_probe(json, state->probe, hook, state->link, state->reason);
+		if (probe_is_on(state) || state->reason[0])
+			write_probe(json, state->probe, hook, probe_is_on(state), state->reason);
 	}
 	write_probe(json, &steal, "field of struct rq", knobs->has_steal_clock,
 		    "the kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING");
@@ -264,6 +276,7 @@ void probes_write(struct recorder *recorder)
 
 void probes_detach(struct recorder *recorder)
 {
+	statements_detach();
 	for (size_t i = 0; recorder->probes && i < PROBES; i++)
 		bpf_link__destroy(recorder->probes[i].link);
 	free(recorder->probes);

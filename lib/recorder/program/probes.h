@@ -21,22 +21,29 @@ struct probe_state {
 	struct bpf_program *program;
 	struct bpf_link *link;
 	bool wanted;
-	bool refused; /* by the verifier */
+	bool refused;	      /* by the verifier */
+	bool attached_by_app; /* to programs of the target: apps/statements.c has its links */
 	char reason[160];
 	struct bpf_prog_info before, after; /* statistics around the time they were on */
 };
+
+static inline bool probe_is_on(const struct probe_state *state)
+{
+	return state->link || state->attached_by_app;
+}
 
 size_t probes_count(void);
 struct probe_state *probes_create(void);
 bool probe_is_iterator(const struct probe_state *state);
 bool probe_is_called(const struct probe_state *state);
+bool probe_is_in_programs(const struct probe_state *state); /* its place is in a program of the target */
 bool probe_may_be_needed(struct recorder *recorder, const struct probe_state *state);
 
 /* probe_needs.c: NULL where a recording needs a program loaded, or attached; else why not. */
 #define NOT_MISSED "" /* a reason of which nothing is to be told */
 
 probe_need needs_both_ways, needs_frequency, needs_clock_events, needs_tick, needs_slo, needs_guests, needs_host,
-	needs_group;
+	needs_group, needs_apps;
 
 /* tables/cycle_counters.c: the CPUs' counters of cycles */
 bool clock_events_exist(void);

@@ -22,7 +22,7 @@ static const char usage[] =
 	"  --slo [NAME=]NS    time requests, and system calls as operations, those over NS with their ledger;\n"
 	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
 	"  --no-request-names keep none, tell requests by port\n"
-	"  --no-apps          read nothing of Java virtual machines and PostgreSQL\n"
+	"  --no-apps          read nothing of Java virtual machines, PostgreSQL and MariaDB\n"
 	"  --control FD       take orders from this socket\n"
 	"  --script FILE      let this script record\n"
 	"  --engine NAME      let the script record that is for bpftrace\n"

@@ -45,6 +45,7 @@ class Full:
         yield from self.stacks()
         yield from self.exchanges()
         yield from self.storage()
+        yield from self.statements()
         yield from self.others()
         yield from self.facts()
 
@@ -170,6 +171,18 @@ class Full:
                    "count": 1000, "sum_ns": 5000, "max_ns": 500, "buckets": self.buckets()}  # fmt: skip
             yield {"type": "writeback", "device": f"8:{number}", "cgroup": number, "rounds": 9, "dirty_bytes": 1 << 20,
                    "written_bytes": 1 << 20, "span_ns": S}  # fmt: skip
+
+    def statements(self) -> Iterator[dict[str, Any]]:
+        fine = [[index, 1000 + index] for index in range(self.part(LATENCY_BUCKETS))]
+        parts = [[name, 12_345_678] for name in ACCOUNTS[: self.part(len(ACCOUNTS))]]
+        for number in range(256):
+            yield {
+                "type": "statement", "server": "postgresql", "kind": "run", "cut": True, "sum_ns": 12_345_678,
+                "name": f"SELECT column_{number} FROM ".ljust(240, "x"), "count": sum(n for _, n in fine),
+                "accounts": parts, "over_slo": 10, "over_slo_ns": 1_234_567, "over_slo_accounts": parts,
+                "max_ns": 2_345_678, "max_begun_ns": START_NS, "max_pid": 100, "max_tid": 100,
+                "max_accounts": parts, "buckets": fine,
+            }  # fmt: skip
 
     def others(self) -> Iterator[dict[str, Any]]:
         for number in range(8):

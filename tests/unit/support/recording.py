@@ -77,6 +77,8 @@ COUNTERS = (
     "operations_full",
     "connections_full",
     "databases_full",
+    "statements_full",
+    "statements_torn",
     "exchanges_full",
     "because_full",
     "programs_skipped",

@@ -8,6 +8,8 @@ from perfdiag.model.waits.postgres_waits import KIND, PREFIX
 from perfdiag.recording.recording import Recording
 
 SESSIONS = "sessions"  # feature
+STATEMENTS = "statements"  # likewise
+NAMES = {"postgresql": "PostgreSQL", "mariadb": "MariaDB"}
 COMMS = frozenset({"postgres", "postmaster", "edb-postgres"})  # as lib/recorder/apps/apps.c has them
 _BY_HAND = 'by hand: psql -c "SELECT pid, wait_event_type, wait_event FROM pg_stat_activity"'
 
@@ -21,6 +23,16 @@ def not_measured(recording: Recording) -> list[NotMeasured]:
             f"PostgreSQL {printable(each.version)}".rstrip(), printable(each.lack or "its words could not be read")
         )
         for each in unread
+    ]
+    found += [
+        NotMeasured(
+            f"SQL statements of {NAMES.get(each.kind, printable(each.kind))} {printable(each.version)}".rstrip(),
+            printable(each.statements_lack),
+            "its own log of slow statements",
+            STATEMENTS,
+        )
+        for each in recording.applications
+        if each.statements_lack
     ]
     if servers or not any(line.comm in COMMS for line in recording.books()) or _told(recording):
         return found

@@ -8,7 +8,7 @@ The prose twin of this package is perfdiag-recording(5); a test compares the two
 
 from __future__ import annotations
 
-from perfdiag.recording.schema.applications import Application, DatabaseWait
+from perfdiag.recording.schema.applications import Application, DatabaseWait, Statement
 from perfdiag.recording.schema.base import AccountSum, Line
 from perfdiag.recording.schema.machine import Calibration, Cpu, Fact, VmExit
 from perfdiag.recording.schema.network import Socket
@@ -79,6 +79,7 @@ AnyLine = (
     | Unnamed
     | Application
     | DatabaseWait
+    | Statement
     | Device
     | Rpc
     | NfsFlush
@@ -153,6 +154,7 @@ __all__ = [
     "Silent",
     "Socket",
     "Stack",
+    "Statement",
     "Target",
     "Thread",
     "Unnamed",

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from perfdiag.recording.schema.base import Buckets, Count, Line, Nanoseconds
-from perfdiag.recording.schema.limits import Object, Reason, Word
+from perfdiag.recording.schema.limits import Digest, Object, Reason, Word
+from perfdiag.recording.schema.requests import FineBuckets, PartSums
 
 
 class Application(Line, tag="application"):
     """An application that the recorder recognised, by the program file of its processes."""
 
     pid: Count  # the first process it was met in
-    kind: Word  # "postgresql"
+    kind: Word  # "postgresql", "mariadb"
     version: Word  # "15.18"; "": not known
     processes: Count  # with that file, of the target, when it was met
     reads: Word  # by which means its waits got their names: "my_wait_event_info"; "": they got none
     lack: Reason | None = None  # why they got none
+    statements_lack: Reason | None = None  # why its statements were not measured; None: they were, or nobody asked
 
 
 class DatabaseWait(Line, tag="database_wait"):
@@ -33,4 +35,30 @@ class DatabaseWait(Line, tag="database_wait"):
     buckets: Buckets
 
 
-__all__ = ["Application", "DatabaseWait"]
+class Statement(Line, tag="statement"):
+    """SQL statements of one digest, measured in the server from their begin in it to their end.
+
+    Their time is part of their threads' books, never to be added to them.  Buckets as in Latency.
+    """
+
+    server: Word  # "postgresql", "mariadb"
+    # "run"; "not_run": prepared only, or refused; "prepared": run without its text; "other": another command of the
+    # protocol; "unread": its text was not in memory; "no_room": of all digests beyond the table
+    kind: Word
+    name: Digest  # "SELECT a FROM t WHERE id = ?"; "" where `kind` tells all
+    cut: bool  # it is the beginning of a longer text, or the rest could not be told from a literal
+    count: Count
+    sum_ns: Nanoseconds
+    accounts: PartSums
+    over_slo: Count  # of `count`, those that took as long as the objective, or longer
+    over_slo_ns: Nanoseconds
+    over_slo_accounts: PartSums
+    max_ns: Nanoseconds
+    max_begun_ns: Nanoseconds  # when the longest one began
+    max_pid: Count
+    max_tid: Count
+    max_accounts: PartSums  # of the longest one
+    buckets: FineBuckets
+
+
+__all__ = ["Application", "DatabaseWait", "Statement"]

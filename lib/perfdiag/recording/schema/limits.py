@@ -20,6 +20,7 @@ RECORDER: Mapping[str, int] = {
     "CHAIN_STEPS": 3,
     "COMM_BYTES": 16,
     "DETAILS": 14,
+    "DIGEST_BYTES": 240,
     "DETAIL_ENTRIES": 65_536,
     "EVENT_LINES": 32_768,
     "EXIT_ROWS": 1000,
@@ -62,6 +63,7 @@ RECORDER: Mapping[str, int] = {
     "rpcs": 4096,
     "said_waits": 16_384,
     "sockets": 4096,
+    "statements": 256,
     "vm_exits": 4096,
     "writebacks": 512,
 }
@@ -111,6 +113,7 @@ LINES: Mapping[str, int] = {
     "silent": RECORDER["MOST_SILENT"],
     "socket": _table("sockets"),
     "stack": RECORDER["STACK_ENTRIES"],
+    "statement": _table("statements"),
     "thread": RECORDER["THREAD_ROWS"] + RECORDER["EXIT_ROWS"],
     "unnamed": RECORDER["UNNAMED_FILES"] + 8,  # of other files one for each reason
     "vm_exit": _table("vm_exits"),
@@ -135,6 +138,7 @@ Word = Annotated[str, at_most(128)]  # what no target chooses: kinds, phases, re
 Comm = Annotated[str, at_most(RECORDER["COMM_BYTES"])]
 TargetComm = Annotated[str, at_most(63)]  # of /proc/PID/status: a thread of the kernel can have more than 16 bytes
 Object = Annotated[str, at_most(128)]  # a file's numbers and name take 108
+Digest = Annotated[str, at_most(RECORDER["DIGEST_BYTES"])]
 RequestName = Annotated[str, at_most(RECORDER["REQUEST_NAME_BYTES"])]
 ProcedureName = Annotated[str, at_most(RECORDER["RPC_NAME_BYTES"])]
 Symbol = Annotated[str, at_most(RECORDER["LONGEST_SYMBOL_NAME"])]
@@ -163,6 +167,7 @@ __all__ = [
     "Asked",
     "Because",
     "Comm",
+    "Digest",
     "Object",
     "Path",
     "ProcedureName",

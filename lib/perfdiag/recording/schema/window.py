@@ -158,6 +158,8 @@ NO_TIME_LOST = frozenset(
         "stacks",
         "stacks_dropped",
         "stacks_failed",
+        "statements_full",
+        "statements_torn",
         "switches_missing",
         "vm_exits_full",
         "wakeups_missing",

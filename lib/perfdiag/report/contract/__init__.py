@@ -16,6 +16,7 @@ from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, Ho
 from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
 from perfdiag.report.contract.jvm import JavaCollector, JavaMachine, JavaPool
 from perfdiag.report.contract.requests import Call, Percentiles, Request, RequestTime, Silent, Unread
+from perfdiag.report.contract.statements import LongestStatement, Statement
 from perfdiag.report.contract.target import Application, Host, Process, Target, Window
 
 SCHEMA_VERSION = 1
@@ -52,6 +53,7 @@ class Report(Part, frozen=True, kw_only=True):
     everyone: Everyone | None = None  # of a recording of the whole host
     host_side: HostSide | None = None  # of a guest whose host was recorded too
     java_machines: list[JavaMachine] = []  # of the target, by their own counters
+    statements: list[Statement] = []  # of SQL, that servers of the target ran
     answered: Percentiles | None = None  # all requests that the target served, whatever their name
     requests: list[Request] = []  # that the target served
     unread: list[Unread] = []  # requests that nobody had read in the end
@@ -81,6 +83,7 @@ __all__ = [
     "JavaCollector",
     "JavaMachine",
     "JavaPool",
+    "LongestStatement",
     "NotMeasured",
     "Operation",
     "Other",
@@ -94,6 +97,7 @@ __all__ = [
     "RequestTime",
     "Silent",
     "Stack",
+    "Statement",
     "Target",
     "Thread",
     "Threshold",

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The digest of an SQL statement: its text without literals and comments, "SELECT a FROM t WHERE id = ?".  The same for the
+ * programs and for tests.
+ *
+ * Statements carry names, tokens and passwords.  So a digest keeps words, quoted identifiers and operators only, in
+ * ASCII.  Where two servers, or two settings of one, would read a text in different ways, so that a literal of one is code of
+ * the other, the rest of the text is one literal.  So is the rest of what is no text at all.
+ */
+#pragma once
+#include "sql/digest.h"
+
+static inline void begin_string(struct digest *digest, char quote, bool escapes)
+{
+	add_literal(digest);
+	digest->state = IN_STRING;
+	digest->quote = quote;
+	digest->escapes = escapes;
+	digest->backslash = false;
+}
+
+/*
+ * A backslash before a quote is a letter or not, by a setting or by the encoding, but where the server has no choice.
+ */
+static inline void read_string(struct digest *digest, char letter)
+{
+	if (letter == digest->quote) {
+		if (!digest->backslash)
+			digest->state = BEHIND_STRING;
+		else if (!digest->escapes)
+			digest->state = IN_HIDDEN_REST;
+		digest->backslash = false;
+	} else {
+		digest->backslash = letter == '\\' && !digest->backslash;
+	}
+}
+
+static inline void begin_identifier(struct digest *digest, char quote)
+{
+	begin_word(digest);
+	digest->state = IN_IDENTIFIER;
+	digest->quote = quote;
+	add_to_word(digest, quote);
+}
+
+/* "$1" is a parameter, "$tag$" begins a string, in PostgreSQL. */
+static inline bool read_behind_dollar(struct digest *digest, char letter)
+{
+	if (!digest->bytes && is_digit(letter)) {
+		digest->state = IN_NUMBER; /* told as "?" already */
+		return true;
+	}
+	if (letter != '$' && !is_letter(letter) && !is_digit(letter)) {
+		digest->state = IN_HIDDEN_REST; /* nothing that has a meaning */
+		return true;
+	}
+	if (letter != '$') {
+		digest->tag_hash = mix(digest->tag_hash, (__u8)letter);
+		digest->bytes++;
+		return true;
+	}
+	digest->state = IN_DOLLARS;
+	digest->candidate = false;
+	return true;
+}
+
+static inline void read_dollars(struct digest *digest, char letter)
+{
+	if (letter != '$') {
+		digest->candidate_hash = mix(digest->candidate_hash, (__u8)letter);
+		return;
+	}
+	if (digest->candidate && digest->candidate_hash == digest->tag_hash) {
+		digest->state = IN_CODE;
+		return;
+	}
+	digest->candidate = true;
+	digest->candidate_hash = 0;
+}
+
+static inline void read_comment(struct digest *digest, char letter)
+{
+	if (digest->server == SQL_MARIADB && digest->last == '*' && digest->bytes == 1 &&
+	    (letter == '!' || letter == 'M' || letter == '+')) {
+		hide_rest(digest); /* code, for some versions */
+		return;
+	}
+	digest->bytes++;
+	if (digest->last == '*' && letter == '/' && digest->bytes > 2) {
+		digest->last = 0;
+		if (!--digest->depth)
+			digest->state = IN_CODE;
+		return;
+	}
+	if (digest->last == '/' && letter == '*' && digest->server == SQL_POSTGRESQL) {
+		digest->last = 0;
+		if (++digest->depth == 200)
+			hide_rest(digest);
+		return;
+	}
+	digest->last = letter;
+}
+
+static inline void follow_list(struct digest *digest, char letter)
+{
+	if (letter == ',' && digest->list == LIST_BEGUN)
+		digest->list = LIST_COMMA;
+	else if (letter == ')' && digest->list == LIST_BEGUN)
+		digest->list = LIST_CLOSED;
+	else if (letter == ',' && digest->list == LIST_CLOSED)
+		digest->list = LIST_CLOSED_COMMA;
+	else if (letter == '(' && digest->list == LIST_CLOSED_COMMA)
+		digest->list = LIST_REOPENED;
+	else
+		digest->list = LIST_BROKEN;
+}
+
+/* An operator may turn out to be the first half of the beginning of a comment: then it is taken back. */
+static inline void take_back(struct digest *digest)
+{
+	digest->length = digest->word_length;
+	digest->hash = digest->word_hash;
+	digest->blank = true;
+}
+
+static inline void add_operator(struct digest *digest, char letter)
+{
+	digest->word_length = digest->length;
+	digest->word_hash = digest->hash;
+	add_blank(digest);
+	follow_list(digest, letter);
+	add_to_digest(digest, letter);
+	digest->last = letter;
+	if (letter == ';')
+		digest->said_first = digest->sets = false;
+	if (letter != '=' || !digest->sets)
+		return;
+	digest->blank = true;
+	hide_rest(digest);
+}
+
+/* "--" begins a comment, in MariaDB only before a blank. */
+static inline bool begins_comment(struct digest *digest, char letter, char next)
+{
+	if (letter == '#' && digest->server == SQL_MARIADB) {
+		digest->state = IN_LINE_COMMENT;
+		digest->blank = true;
+		return true;
+	}
+	if (letter == '-' && digest->last == '-' &&
+	    (digest->server == SQL_POSTGRESQL || (__u8)next <= ' ' || next == 0x7f)) {
+		take_back(digest);
+		digest->state = IN_LINE_COMMENT;
+		return true;
+	}
+	if (letter == '*' && digest->last == '/') {
+		take_back(digest);
+		digest->state = IN_COMMENT;
+		digest->depth = 1;
+		digest->bytes = 1;
+		digest->last = '*';
+		return true;
+	}
+	return false;
+}
+
+static inline void begin_dollar(struct digest *digest)
+{
+	if (digest->server != SQL_POSTGRESQL) {
+		hide_rest(digest); /* part of a name, or a quote of newer versions */
+		return;
+	}
+	add_literal(digest);
+	digest->state = BEHIND_DOLLAR;
+	digest->bytes = 0;
+	digest->tag_hash = 0;
+}
+
+static inline void begin_number(struct digest *digest)
+{
+	add_literal(digest);
+	digest->state = IN_NUMBER;
+}
+
+static inline void read_code(struct digest *digest, char letter, char next)
+{
+	bool escapes = digest->escape_word && digest->server == SQL_POSTGRESQL;
+
+	digest->escape_word = false;
+	if (begins_comment(digest, letter, next))
+		return;
+	if (is_blank(letter)) {
+		digest->blank = true;
+		digest->last = 0;
+	} else if (letter == '\'') {
+		begin_string(digest, letter, escapes);
+	} else if (letter == '"' && digest->server != SQL_POSTGRESQL) {
+		begin_string(digest, letter, false);
+	} else if (letter == '"' || (letter == '`' && digest->server == SQL_MARIADB)) {
+		begin_identifier(digest, letter);
+	} else if (is_letter(letter)) {
+		begin_word(digest);
+		digest->state = IN_WORD;
+		add_to_word(digest, letter);
+	} else if (is_digit(letter) || (letter == '.' && is_digit(next))) {
+		begin_number(digest);
+	} else if (letter == '$') {
+		begin_dollar(digest);
+	} else if ((__u8)letter < ' ' || letter == 0x7f) {
+		hide_rest(digest);
+	} else {
+		add_operator(digest, letter);
+	}
+}
+
+/* Returns whether the letter is part of what it was in; else it is code. */
+static inline bool goes_on(struct digest *digest, char letter)
+{
+	bool quoted = letter == digest->quote;
+
+	switch (digest->state) {
+	case IN_WORD:
+		if (is_letter(letter) || is_digit(letter) || letter == '$') {
+			add_to_word(digest, letter);
+			digest->last = letter;
+			return true;
+		}
+		end_word(digest, digest->bytes == 1 && digest->word_length < DIGEST_BYTES
+					 ? digest->text[digest->word_length]
+					 : 0);
+		return digest->state != IN_CODE;
+	case IN_NUMBER:
+		if (is_letter(letter) || is_digit(letter) || letter == '.')
+			return true;
+		break;
+	case IN_STRING: read_string(digest, letter); return true;
+	case BEHIND_STRING: digest->state = quoted ? IN_STRING : IN_CODE; return quoted;
+	case IN_IDENTIFIER:
+		add_to_word(digest, letter);
+		if (quoted)
+			digest->state = BEHIND_IDENTIFIER;
+		return true;
+	case BEHIND_IDENTIFIER:
+		if (quoted)
+			add_to_word(digest, letter);
+		digest->state = quoted ? IN_IDENTIFIER : IN_CODE;
+		return quoted;
+	case BEHIND_DOLLAR: return read_behind_dollar(digest, letter);
+	case IN_DOLLARS: read_dollars(digest, letter); return true;
+	case IN_LINE_COMMENT:
+		if (letter == '\n' || (letter == '\r' && digest->server == SQL_POSTGRESQL))
+			digest->state = IN_CODE;
+		return true;
+	case IN_COMMENT: read_comment(digest, letter); return true;
+	case IN_HIDDEN_REST: return true;
+	}
+	digest->state = IN_CODE;
+	digest->last = 0;
+	return false;
+}
+
+/* One letter, and the one behind it (0 behind the last).  1: nothing behind it counts. */
+static inline long digest_letter(struct digest *digest, char letter, char next)
+{
+	if (digest->state == IN_CODE || !goes_on(digest, letter))
+		read_code(digest, letter, next);
+	return digest->state == IN_HIDDEN_REST;
+}
+
+/* A quoted identifier whose end is not seen may be anything. */
+static inline void end_digest(struct digest *digest)
+{
+	if (digest->state != IN_IDENTIFIER || digest->hidden)
+		return;
+	digest->length = digest->word_length;
+	digest->hash = digest->word_hash;
+	add_literal(digest);
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * statement - which SQL statements does a server of the target run, how long do they take, and where does their time go?
+ *
+ * HOOKS   uprobes on functions that servers export, attached to each server's program file that was recognised
+ *         (lib/recorder/apps).  PostgreSQL: pgstat_report_activity() is told the text when one begins and no text when
+ *         the session is idle again; PortalRun() runs it.  MariaDB: dispatch_command(), from entry to return.
+ * COST    two to five breakpoints a statement, about a microsecond each, and some ns for each letter of its text.
+ * CANNOT  see what a statement's helpers do (parallel workers): their time is a wait of the session.
+ *
+ * These programs can be preempted, and book nothing: at its begin they copy the thread's ledger, at its end subtract.
+ * The text is the target's memory, and hostile.  Its digest is made here, so that no literal is ever stored.
+ */
+#include "core/buckets.bpf.h"
+#include "sql/digest_rules.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Arguments of a function, as the calling convention has them in registers. */
+#if defined(__TARGET_ARCH_x86)
+#define FIRST_OF(regs) (regs)->di
+#define SECOND_OF(regs) (regs)->si
+#define THIRD_OF(regs) (regs)->dx
+#define FOURTH_OF(regs) (regs)->cx
+#else
+#define FIRST_OF(regs) ((const __u64 *)(regs))[0]
+#define SECOND_OF(regs) ((const __u64 *)(regs))[1]
+#define THIRD_OF(regs) ((const __u64 *)(regs))[2]
+#define FOURTH_OF(regs) ((const __u64 *)(regs))[3]
+#endif
+
+struct statement {
+	__u64 begun; /* 0: in none */
+	__u64 text;  /* its address */
+	struct statement_key key;
+	__u32 executed;
+	__u32 digested; /* `digest` is its, and new */
+	__s64 before_ns[ACCOUNT_COUNT], now_ns[ACCOUNT_COUNT];
+	struct digest digest;
+	char letters[STATEMENT_BYTES];
+	__u32 letters_count;
+	__u32 cut;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct statement);
+} statements_open SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 256); /* STATEMENTS, and those that have no digest */
+	__type(key, struct statement_key);
+	__type(value, struct statement_sum);
+} statements SEC(".maps");
+
+static __u32 statements_made;
+
+static __always_inline struct statement *statement_of(struct task_struct *task, __u64 flags)
+{
+	return bpf_task_storage_get(&statements_open, task, NULL, flags);
+}
+
+/*
+ * The thread's ledger, extended by the segment that it runs in.  It writes that itself, at its switches: one of these came
+ * in between where the sequence has changed.
+ */
+static __always_inline bool copy_ledger(const struct record *record, __s64 accounts_ns[ACCOUNT_COUNT], __u64 *now)
+{
+	for (int attempt = 0; attempt < 3; attempt++) {
+		__u32 sequence = *(volatile __u32 *)&record->sequence;
+		__u64 since = *(volatile __u64 *)&record->since;
+		__u32 account = vm_account(record->vm, running_account(record->region));
+
+		*now = bpf_ktime_get_ns();
+		for (int i = 0; i < ACCOUNT_COUNT; i++)
+			accounts_ns[i] = *(volatile __u64 *)&record->accounts[i].ns;
+		if (account<ACCOUNT_COUNT && * now> since)
+			accounts_ns[account] += *now - since;
+		barrier();
+		if (record->state == STATE_RUNNING && !(sequence & 1) &&
+		    *(volatile __u32 *)&record->sequence == sequence)
+			return true;
+	}
+	count_loss(COUNTER_STATEMENTS_TORN);
+	return false;
+}
+
+static long read_letter(__u32 index, struct statement **context)
+{
+	struct statement *statement = *context;
+	char letter, next = 0;
+
+	if (index >= STATEMENT_BYTES || index >= statement->letters_count)
+		return 1;
+	letter = statement->letters[index];
+	if (index + 1 < STATEMENT_BYTES && index + 1 < statement->letters_count)
+		next = statement->letters[index + 1];
+	return digest_letter(&statement->digest, letter, next);
+}
+
+/* Global, so that the verifier walks it once, for whatever text. */
+__weak __noinline int make_digest(struct statement *statement)
+{
+	if (!statement)
+		return 0;
+	begin_digest(&statement->digest, statement->key.server, knobs.seed);
+	bpf_loop(STATEMENT_BYTES, read_letter, &statement, 0);
+	end_digest(&statement->digest);
+	statement->key.hash = statement->digest.hash ?: 1;
+	statement->digested = 1;
+	return 0;
+}
+
+static __always_inline bool read_statement(struct statement *statement, __u64 address)
+{
+	long bytes = bpf_probe_read_user_str(statement->letters, STATEMENT_BYTES, (void *)address);
+
+	if (bytes <= 0)
+		return false;
+	statement->letters_count = bytes - 1;
+	statement->cut = bytes == STATEMENT_BYTES;
+	return true;
+}
+
+static __always_inline bool read_bytes(struct statement *statement, __u64 address, __u64 length)
+{
+	__u32 bytes = length < STATEMENT_BYTES ? length : STATEMENT_BYTES;
+
+	if (!bytes || bpf_probe_read_user(statement->letters, bytes, (void *)address))
+		return false;
+	statement->letters_count = bytes;
+	statement->cut = length > STATEMENT_BYTES;
+	return true;
+}
+
+static __always_inline void name_statement(struct statement *statement, bool readable)
+{
+	if (readable) {
+		statement->key.kind = STATEMENT_RUN;
+		make_digest(statement);
+	} else {
+		statement->key.kind = STATEMENT_UNREAD;
+	}
+}
+
+/* Of the digest, the sum; made where there is room, and with the text where it is new. */
+static __always_inline struct statement_sum *sum_of(struct statement *statement)
+{
+	struct statement_sum *sum = bpf_map_lookup_elem(&statements, &statement->key);
+	bool made = false;
+
+	if (sum)
+		return sum;
+	if (statement->key.hash && __sync_fetch_and_add(&statements_made, 1) >= STATEMENTS) {
+		statement->key.hash = 0;
+		statement->key.kind = STATEMENT_NO_ROOM;
+		statement->digested = 0;
+	}
+	sum = FIND_OR_MAKE(statements, &statement->key, COUNTER_STATEMENTS_FULL, &made);
+	if (sum && made && statement->digested) {
+		bpf_probe_read_kernel(sum->digest, sizeof(sum->digest), statement->digest.text);
+		sum->cut = statement->cut || statement->digest.state == IN_HIDDEN_REST;
+		sum->length = statement->digest.length;
+	}
+	return sum;
+}
+
+static __always_inline void count_statement(struct record *record, struct statement *statement,
+					    struct statement_sum *sum, __u64 ns)
+{
+	struct statement_part_sum *part = &sum->sums[knobs.slo_ns && ns >= knobs.slo_ns];
+	__u32 bucket = latency_bucket(ns);
+	bool longest = ns > sum->max_ns;
+
+	__sync_fetch_and_add(&part->count, 1);
+	__sync_fetch_and_add(&part->ns, ns);
+	barrier_var(bucket); /* or the compiler drops the check, which the verifier asks for */
+	if (bucket < LATENCY_BUCKETS)
+		__sync_fetch_and_add(&sum->latency.buckets[bucket], 1);
+	if (longest) { /* two can race for it: user space sees that parts and whole differ */
+		sum->max_ns = ns;
+		sum->max_at = statement->begun;
+		sum->max_tid = record->tid;
+		sum->max_tgid = record->tgid;
+	}
+	for (int i = 0; i < ACCOUNT_COUNT; i++) {
+		__s64 part_ns = statement->now_ns[i] - statement->before_ns[i];
+
+		if (part_ns)
+			__sync_fetch_and_add(&part->accounts_ns[i], part_ns);
+		if (longest)
+			sum->max_accounts_ns[i] = part_ns;
+	}
+}
+
+/* Global: see make_digest(). */
+__weak __noinline int end_statement(struct record *record, struct statement *statement)
+{
+	struct statement_sum *sum;
+	__u64 now = 0;
+
+	if (!record || !statement || !statement->begun)
+		return 0;
+	if (!record->taken && copy_ledger(record, statement->now_ns, &now)) {
+		sum = sum_of(statement);
+		if (sum && now > statement->begun)
+			count_statement(record, statement, sum, now - statement->begun);
+	}
+	statement->begun = 0;
+	return 0;
+}
+
+__weak __noinline int begin_statement(struct record *record, struct statement *statement, __u32 server)
+{
+	__u64 now = 0;
+
+	if (!record || !statement)
+		return 0;
+	statement->begun = 0;
+	statement->executed = statement->digested = 0;
+	statement->key.hash = 0;
+	statement->key.server = server;
+	statement->key.kind = STATEMENT_NOT_RUN;
+	if (copy_ledger(record, statement->before_ns, &now))
+		statement->begun = now;
+	return 0;
+}
+
+/* pgstat_report_activity(state, text): the numbers of states differ between versions, that a text comes with the first not. */
+SEC("uprobe")
+int postgres_activity(struct pt_regs *regs)
+{
+	__u64 text = SECOND_OF(regs);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct record *record = record_of(task);
+	struct statement *statement;
+
+	if (!record || !record->start)
+		return 0;
+	statement = statement_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!statement) {
+		count_loss(COUNTER_STORAGE_FAILED);
+		return 0;
+	}
+	/* A client that sends several before it waits for answers: the one before has run. */
+	if (!text || (statement->begun && statement->executed))
+		end_statement(record, statement);
+	if (text && !statement->begun)
+		begin_statement(record, statement, SQL_POSTGRESQL);
+	statement->text = text;
+	return 0;
+}
+
+/* PortalRun(): of a function's statements, too, while the first runs. */
+SEC("uprobe")
+int postgres_run(struct pt_regs *regs)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct record *record = record_of(task);
+	struct statement *statement;
+
+	if (!record)
+		return 0;
+	statement = statement_of(task, 0);
+	if (!statement || !statement->begun || statement->executed)
+		return 0;
+	statement->executed = 1;
+	name_statement(statement, read_statement(statement, statement->text));
+	return 0;
+}
+
+#define MARIADB_QUERY 3
+#define MARIADB_PREPARE 22
+#define MARIADB_EXECUTE 23
+
+/* dispatch_command(command, thd, packet, length) */
+SEC("uprobe")
+int mariadb_begin(struct pt_regs *regs)
+{
+	__u32 command = FIRST_OF(regs), length = FOURTH_OF(regs);
+	__u64 packet = THIRD_OF(regs);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct record *record = record_of(task);
+	struct statement *statement;
+
+	if (!record || !record->start)
+		return 0;
+	statement = statement_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!statement) {
+		count_loss(COUNTER_STORAGE_FAILED);
+		return 0;
+	}
+	begin_statement(record, statement, SQL_MARIADB);
+	if (command == MARIADB_QUERY)
+		name_statement(statement, read_bytes(statement, packet, length));
+	else if (command == MARIADB_EXECUTE)
+		statement->key.kind = STATEMENT_PREPARED;
+	else if (command != MARIADB_PREPARE)
+		statement->key.kind = STATEMENT_OTHER;
+	return 0;
+}
+
+SEC("uretprobe")
+int mariadb_end(struct pt_regs *regs)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct record *record = record_of(task);
+
+	if (record)
+		end_statement(record, statement_of(task, 0));
+	return 0;
+}
