@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfdiag.common.units import first_of
-from perfdiag.diagnosis.evidence.requests.calls import spread
+from perfdiag.diagnosis.evidence.requests.calls import spread, without_time
 from perfdiag.diagnosis.policy import general_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Silence
 from perfdiag.diagnosis.significance import duration, percent
@@ -43,7 +43,16 @@ def queue_claims(time: RequestTime, *, taken: bool) -> dict[Claim, int]:
     return found
 
 
-def not_followed(id: str, time: RequestTime) -> Check | Silence:
+def followed_time(model: Model, id: str) -> RequestTime | Check | Silence:
+    """Return the time of requests, if what their readers did before they read them is known; else what rule `id` says
+    instead."""
+    time = model.request_time
+    if time is None or not model.measured("requests"):
+        return without_time(model, id, "no requests were served")
+    return time if time.by.followed else _not_followed(id, time)
+
+
+def _not_followed(id: str, time: RequestTime) -> Check | Silence:
     """Return the silence of rule `id` on a recording without readers' timelines."""
     queued = time.accounts.get(QUEUED, 0)
     if queued < general_policy.fault_share * time.ns:
@@ -101,11 +110,11 @@ def read_after(delays: Latencies) -> Evidence:
 
 __all__ = [
     "delays_of",
+    "followed_time",
     "hardly_unread",
     "is_felt",
     "is_held_up",
     "meanwhile",
-    "not_followed",
     "queue_claims",
     "read_after",
     "unread_ns",

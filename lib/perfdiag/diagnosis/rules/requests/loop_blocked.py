@@ -10,13 +10,12 @@ from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
-from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
+    followed_time,
     hardly_unread,
     is_felt,
     meanwhile,
-    not_followed,
     queue_claims,
     read_after,
     unread_ns,
@@ -36,7 +35,7 @@ from perfdiag.diagnosis.rule import (
 )
 from perfdiag.diagnosis.significance import duration, fix, percent, plain, top
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import QUEUED
+from perfdiag.model.requests.request_time import QUEUED, RequestTime
 from perfdiag.model.requests.serving_threads import taken
 from perfdiag.model.requests.unread_requests import LISTENS
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -61,12 +60,9 @@ SHOWN = 3  # of several event loops
 )
 def loop_blocked(model: Model) -> Iterable[Outcome]:
     """Yield a finding if the event loop of a server is held up."""
-    time = model.request_time
-    if time is None or not model.measured("requests"):
-        yield without_time(model, "LOOP-BLOCKED", "no requests were served")
-        return
-    if not time.by.followed:
-        yield not_followed("LOOP-BLOCKED", time)
+    time = followed_time(model, "LOOP-BLOCKED")
+    if not isinstance(time, RequestTime):
+        yield time
         return
     if not time.by.loop:
         yield Check("LOOP-BLOCKED", "no event loop that serves requests was seen", 0.0, "count")

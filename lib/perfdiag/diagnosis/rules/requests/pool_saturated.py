@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu import kernel_work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples
-from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
+    followed_time,
     hardly_unread,
     is_felt,
     meanwhile,
-    not_followed,
     queue_claims,
     read_after,
     unread_ns,
@@ -33,7 +32,7 @@ from perfdiag.diagnosis.rule import (
 )
 from perfdiag.diagnosis.significance import duration, fix, percent
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import PEERS, QUEUED
+from perfdiag.model.requests.request_time import PEERS, QUEUED, RequestTime
 from perfdiag.model.requests.unread_requests import BOUND
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.recording.levels import TOLD_BELOW, told_as
@@ -56,12 +55,9 @@ CHEAPER = fix("make their computing cheaper; more workers only share the CPUs, u
 )
 def pool_saturated(model: Model) -> Iterable[Outcome]:
     """Yield a finding if all workers of a server are busy."""
-    time = model.request_time
-    if time is None or not model.measured("requests"):
-        yield without_time(model, "POOL-SATURATED", "no requests were served")
-        return
-    if not time.by.followed:
-        yield not_followed("POOL-SATURATED", time)
+    time = followed_time(model, "POOL-SATURATED")
+    if not isinstance(time, RequestTime):
+        yield time
         return
     if time.by.loop:
         yield Check("POOL-SATURATED", "no workers that serve requests were seen", 0.0, "count")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
+    followed_time,
     hardly_unread,
     is_felt,
     meanwhile,
-    not_followed,
     read_after,
     unread_ns,
 )
@@ -20,7 +19,7 @@ from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import Check, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import QUEUED
+from perfdiag.model.requests.request_time import QUEUED, RequestTime
 from perfdiag.recording.accounts import phrase_of
 
 ELSEWHERE = "READER-ELSEWHERE"
@@ -42,12 +41,9 @@ ELSEWHERE = "READER-ELSEWHERE"
 )
 def reader_elsewhere(model: Model) -> Iterable[Outcome]:
     """Yield a finding if requests wait for a thread that does something of its own; event loops have LOOP-BLOCKED."""
-    time = model.request_time
-    if time is None or not model.measured("requests"):
-        yield without_time(model, ELSEWHERE, "no requests were served")
-        return
-    if not time.by.followed:
-        yield not_followed(ELSEWHERE, time)
+    time = followed_time(model, ELSEWHERE)
+    if not isinstance(time, RequestTime):
+        yield time
         return
     if time.by.loop:
         yield Check(ELSEWHERE, "event loops read requests: see LOOP-BLOCKED", 0.0, "count")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.local.refused_descriptors import refusals
-from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
+    followed_time,
     hardly_unread,
     meanwhile,
     not_accepted_ns,
-    not_followed,
     read_after,
     unread_ns,
 )
@@ -21,7 +20,7 @@ from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import Confidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import QUEUED
+from perfdiag.model.requests.request_time import QUEUED, RequestTime
 
 NOT_LISTENING = "READER-NOT-LISTENING"
 
@@ -42,12 +41,9 @@ NOT_LISTENING = "READER-NOT-LISTENING"
 )
 def reader_not_listening(model: Model) -> Iterable[Outcome]:
     """Yield a finding if requests wait while their reader is idle."""
-    time = model.request_time
-    if time is None or not model.measured("requests"):
-        yield without_time(model, NOT_LISTENING, "no requests were served")
-        return
-    if not time.by.followed:
-        yield not_followed(NOT_LISTENING, time)
+    time = followed_time(model, NOT_LISTENING)
+    if not isinstance(time, RequestTime):
+        yield time
         return
     queued = not_accepted_ns(model)
     if not queued or refusals(model):  # of descriptors: then this is why, see FD-EXHAUSTION
