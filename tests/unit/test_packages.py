@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -56,13 +57,15 @@ def test_two_builds_have_the_same_bytes(built: Path, tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert digests(tmp_path / "dist") == digests(built)
+    machine = platform.machine()
+    debian = {"x86_64": "amd64", "aarch64": "arm64"}[machine]
     assert sorted(digests(built)) == [
-        f"perfdiag-{__version__}-1.x86_64.rpm",
+        f"perfdiag-{__version__}-1.{machine}.rpm",
         f"perfdiag-{__version__}-py3-none-any.whl",
         f"perfdiag-{__version__}.tar.gz",
         f"perfdiag-tools-{__version__}-1.noarch.rpm",
         f"perfdiag-tools_{__version__}-1_all.deb",
-        f"perfdiag_{__version__}-1_amd64.deb",
+        f"perfdiag_{__version__}-1_{debian}.deb",
     ]
 
 
