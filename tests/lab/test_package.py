@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,11 @@ pytestmark = pytest.mark.long
 
 
 @pytest.mark.timeout(900)
-def test_latency_runs_from_the_package_alone(guest: Guest, tmp_path: Path) -> None:
-    words = ["make", "-C", ROOT, "deb", f"DIST={tmp_path}/dist", f"TREES={tmp_path}/trees"]
+def test_latency_runs_from_the_package_alone(guest: Guest, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("package")  # of this host
+    words = ["make", "-C", ROOT, "deb", f"DIST={folder}/dist", f"TREES={folder}/trees"]
     subprocess.run(words, check=True, capture_output=True, env={"PATH": os.environ["PATH"]})
-    [package] = (tmp_path / "dist").glob("perfdiag_*.deb")
+    [package] = (folder / "dist").glob("perfdiag_*.deb")
     shutil.copy(package, guest.folder / "perfdiag.deb")
     try:
         guest.run("dpkg --force-depends --install /lab/perfdiag.deb")
