@@ -5,7 +5,7 @@
  * HOOKS   uprobes on functions that servers export, attached to each server's program file that was recognised
  *         (lib/recorder/apps).  PostgreSQL: pgstat_report_activity() is told the text when one begins and no text when
  *         the session is idle again; PortalRun() runs it.  MariaDB: dispatch_command(), from entry to return.
- * COST    two to five breakpoints a statement, about a microsecond each, and some ns for each letter of its text.
+ * COST    two to five breakpoints a statement, about a microsecond each, and 1.6 us for a short text (pgbench -S).
  * CANNOT  see what a statement's helpers do (parallel workers): their time is a wait of the session.
  *
  * These programs can be preempted, and book nothing: at its begin they copy the thread's ledger, at its end subtract.
