@@ -52,13 +52,19 @@ UNDECLARED: Mapping[Pair, str] = {
         (
             f"one takes a fraction of all, the other what some functions take{_BOTH}",
             "CPU-FREQUENCY-LOW CPU-SPINNING, CPU-SPINNING NUMA-REMOTE, CPU-FREQUENCY-LOW PROC-FORK-SLOW,"
-            " NUMA-REMOTE PROC-FORK-SLOW, CPU-FREQUENCY-LOW GC-HEAVY, GC-HEAVY NUMA-REMOTE",
+            " NUMA-REMOTE PROC-FORK-SLOW, CPU-FREQUENCY-LOW GC-HEAVY, GC-HEAVY NUMA-REMOTE,"
+            " CPU-FREQUENCY-LOW SQL-SLOW-QUERY, NUMA-REMOTE SQL-SLOW-QUERY",
         ),
         (
             "samples stand in different functions",
             "CPU-SPINNING PROC-FORK-SLOW, CPU-SPINNING GC-HEAVY, GC-HEAVY PROC-CHILD-SLOW, GC-HEAVY PROC-FORK-SLOW,"
             " DIR-HUGE PROC-CHILD-SLOW, VIRT-CLOCKSOURCE VIRT-CPU-MASKED,"
             " VIRT-CLOCKSOURCE VIRT-EMULATED-DEVICE, VIRT-CPU-MASKED VIRT-EMULATED-DEVICE",
+        ),
+        (
+            "servers of SQL neither poll, fork nor collect garbage while they run a statement",
+            "CPU-SPINNING SQL-SLOW-QUERY, GC-HEAVY SQL-SLOW-QUERY, PROC-CHILD-SLOW SQL-SLOW-QUERY,"
+            " PROC-FORK-SLOW SQL-SLOW-QUERY",
         ),
         (
             f"one takes the time of a thread, the other what functions take in all threads{_BOTH}",

@@ -142,6 +142,7 @@ SYMPTOMS = (
             "SQL-LOCK-WAIT",
             "SQL-IDLE-IN-TRANSACTION",
             "SQL-COMMIT-BOUND",
+            "SQL-SLOW-QUERY",
             "LOCK-CONTENTION",
             "DISK-FLUSH-SLOW",
             "DISK-READ-SLOW",

@@ -8,6 +8,14 @@ from perfdiag.diagnosis.policy.threshold import Family, duration_ns, share
 class SqlPolicy(Family):
     title = "database sessions, their transactions and locks"
 
+    slow_statement_ns = duration_ns(
+        100_000_000,
+        "Statements that users wait for take some milliseconds; from 100 ms on somebody notices.",
+    )
+    computing_share = share(
+        0.5,
+        "Statements that compute for less than half of their time are slow for what they wait for.",
+    )
     deadlock_timeout_ns = duration_ns(
         1_000_000_000,
         "PostgreSQL looks for a deadlock after deadlock_timeout, 1 s by default.",

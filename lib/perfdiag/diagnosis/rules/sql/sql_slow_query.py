@@ -1,0 +1,98 @@
+"""SQL-SLOW-QUERY: statements of one kind compute for long each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.common.units import about_at_most
+from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import sql_policy
+from perfdiag.diagnosis.rule import Check, Evidence, EvidenceKind, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, top, worth
+from perfdiag.model.model import Model
+from perfdiag.model.statements import Statement, statements
+
+ID, COMPUTES = "SQL-SLOW-QUERY", "cpu.user"
+
+
+@rule(
+    ID,
+    title="SQL statements compute for long",
+    accounts=(COMPUTES,),
+    meaning="Statements of one text, literals aside, mostly compute in the server, for at least 100 ms each on average"
+    " or for longer than the objective (--slo). Disks, locks and commits that others wait for have findings of their"
+    " own. Without an objective this is no fault: a report may take its time.",
+    measured="The time of each statement in PostgreSQL and MariaDB, and what its thread spent it in.",
+    alternatives="The server computes for all at once: see CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
+    remedies="Look at the plan of the statement: rows that are read and thrown away want an index.",
+    verify="In the next report, the statement takes less time.",
+    beats=("CPU-BOUND", "CPU-SINGLE-THREAD"),
+    met=False,
+)
+def slow_query(model: Model) -> Iterable[Outcome]:
+    """Yield a finding for each text whose statements compute for long, those that took most time first."""
+    texts = [statement for statement in statements(model.statements) if statement.has_text]
+    found = False
+    for statement in texts:
+        if _is_slow(statement) and worth(model, _computed_ns(statement)):
+            found = True
+            yield _finding(model, statement)
+    if texts and not found:
+        longest = max(texts, key=_mean_ns)
+        text = f"statements take up to {duration(_mean_ns(longest))} on average, or wait for most of their time"
+        yield Check(ID, text, float(_mean_ns(longest)), "ns", large=False)
+
+
+def _is_slow(statement: Statement) -> bool:
+    computes = statement.accounts.get(COMPUTES, 0) >= sql_policy.computing_share * statement.latency.sum_ns
+    return computes and (statement.over_slo > 0 or _mean_ns(statement) >= sql_policy.slow_statement_ns)
+
+
+def _mean_ns(statement: Statement) -> int:
+    return statement.latency.sum_ns // max(1, statement.latency.count)
+
+
+def _computed_ns(statement: Statement) -> int:
+    """Return what the slow ones computed: those over the objective, where there is one."""
+    accounts = statement.over_slo_accounts if statement.over_slo else statement.accounts
+    return accounts.get(COMPUTES, 0)
+
+
+def _finding(model: Model, statement: Statement) -> Finding:
+    latency, name = statement.latency, plain(statement.name)
+    each = duration(_mean_ns(statement))
+    return conclude(
+        model,
+        {COMPUTES: _computed_ns(statement)},
+        headline=f"{brief(name)} takes {each} on average, most of it computing",
+        claim=f"{name} ran {latency.count:,} times for {each} on average; {top(statement.accounts)}.",
+        mechanism=Mechanism.WORK,
+        departs=statement.over_slo > 0,
+        evidence=[
+            Evidence(f"{latency.count:,} of {name}{_quantiles(statement)}", float(latency.sum_ns), "ns", "statements"),
+            Evidence(
+                f"its time: {top(statement.accounts)}", float(latency.sum_ns), "ns", "ledger", kind=EvidenceKind.NUMBER
+            ),
+        ],
+        remedies=[_remedy(statement)],
+        alternatives=["all sessions compute at once, for too few CPUs"],
+        verify=f"{again(model, '--full')}   (SQL STATEMENTS)",
+        inside=True,
+    )
+
+
+def _quantiles(statement: Statement) -> str:
+    latency = statement.latency
+    p50 = latency.quantile_ns(0.5)
+    typical = f", p50 {about_at_most(p50, latency.max_ns)}" if p50 is not None else ""
+    over = f", {percent(statement.over_slo / latency.count)} over the objective" if statement.over_slo else ""
+    return f"{typical}, longest {duration(latency.max_ns)}{over}"
+
+
+def _remedy(statement: Statement) -> Remedy:
+    explain = "EXPLAIN (ANALYZE, BUFFERS)" if statement.server == "postgresql" else "ANALYZE FORMAT=JSON"
+    return fix(f"look at its plan ({explain} ...): rows that are read and thrown away want an index")
+
+
+__all__ = ["slow_query"]

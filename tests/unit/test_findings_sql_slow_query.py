@@ -1,0 +1,76 @@
+"""SQL-SLOW-QUERY: statements that compute for long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.recording import schema
+
+from unit.support import Builder
+from unit.support.exchanges import fine_bucket
+from unit.support.judging import check, finding, outcomes
+
+S, MS = 1_000_000_000, 1_000_000
+ID, TEXT = "SQL-SLOW-QUERY", "SELECT * FROM t WHERE email = ?"
+
+
+def statement(count: int, each_ns: int, cpu_ns: int, **fields: Any) -> schema.Statement:
+    """Return statements of one text, each of the same time; the rest of it they waited for a disk."""
+    sum_ns = count * each_ns
+    parts = [schema.PartSum("cpu.user", cpu_ns), schema.PartSum("disk.read", sum_ns - cpu_ns)]
+    given: dict[str, Any] = {
+        "server": "postgresql",
+        "kind": "run",
+        "name": TEXT,
+        "cut": False,
+        "count": count,
+        "sum_ns": sum_ns,
+        "accounts": parts,
+        "over_slo": 0,
+        "over_slo_ns": 0,
+        "over_slo_accounts": [],
+        "max_ns": each_ns,
+        "max_begun_ns": 1,
+        "max_pid": 100,
+        "max_tid": 100,
+        "max_accounts": [],
+        "buckets": [(fine_bucket(each_ns), count)],
+    }
+    return schema.Statement(**(given | fields))
+
+
+def server(line: schema.Statement) -> Builder:
+    return Builder(comm="postgres").thread("postgres", cpu_user="5 s", disk_read="2 s").line(line)
+
+
+def test_a_statement_that_computes_is_told_without_being_a_fault() -> None:
+    model = server(statement(20, 200 * MS, 3 * S)).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.INFO and found.claims == {"cpu.user": 3 * S}
+    assert TEXT in found.evidence[0].text and "EXPLAIN" in found.remedies[0].text
+    named = {each.id: each.claimed_ns for each in diagnose(model).findings}
+    assert named[ID] == 3 * S, "CPU-BOUND gets what is left"
+
+
+def test_over_the_objective_it_is_a_fault() -> None:
+    parts = [schema.PartSum("cpu.user", 2 * S)]
+    model = server(statement(20, 90 * MS, S, over_slo=10, over_slo_ns=2 * S, over_slo_accounts=parts)).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.claims == {"cpu.user": 2 * S}
+
+
+def test_fast_statements_and_those_that_wait_are_none() -> None:
+    assert check(server(statement(2000, 2 * MS, 3 * S)).model(), ID).number == 2 * MS
+    assert check(server(statement(20, 200 * MS, S)).model(), ID).number == 200 * MS
+
+
+def test_without_a_text_nothing_is_said() -> None:
+    assert not outcomes(server(statement(20, 200 * MS, 3 * S, kind="prepared", name="")).model(), ID)
+    assert not outcomes(Builder().thread("a", cpu_user="5 s").model(), ID)
+
+
+def test_mariadb_has_its_own_way_to_show_a_plan() -> None:
+    found = finding(server(statement(20, 200 * MS, 3 * S, server="mariadb")).model(), ID)
+    assert "ANALYZE FORMAT=JSON" in found.remedies[0].text
