@@ -202,6 +202,13 @@ def test_completion_completes() -> None:
     assert own in complete("perfdiag", "record", "--name", own[:2])
     assert str(os.getpid()) in complete("perfdiag", "latency", "--pid", own), "a name stands for its pids"
     assert "DISK-FLUSH-SLOW" in complete("perfdiag", "explain", "disk-f")
+    for words in (("report",), ("latency", "--record"), ("host", "--log"), ("record", "-o")):
+        told = run(
+            _PERFDIAG_COMPLETE="bash_complete",
+            COMP_WORDS=" ".join(("perfdiag", *words, "a")),
+            COMP_CWORD=str(len(words) + 1),
+        )
+        assert told.stdout == "file,a\n", "the shell lists files"
     help_text = run(
         _PERFDIAG_COMPLETE="zsh_complete", COMP_WORDS=f"perfdiag latency --pid {os.getpid()}", COMP_CWORD="3"
     )

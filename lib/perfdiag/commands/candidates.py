@@ -1,4 +1,4 @@
-"""Completion of option values: processes, units and containers that run on this host."""
+"""Completion of values: files, and the processes, units and containers that run on this host."""
 
 from __future__ import annotations
 
@@ -44,4 +44,9 @@ def containers(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     return [CompletionItem(name) for name in found if name.startswith(incomplete)][:MOST]
 
 
-__all__ = ["containers", "names", "pids", "units"]
+def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return what makes the shell list files itself."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+__all__ = ["containers", "files", "names", "pids", "units"]

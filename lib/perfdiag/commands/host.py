@@ -9,7 +9,7 @@ import click
 from perfdiag.capture.kernel_log import read_kernel_log
 from perfdiag.capture.recorder import Window
 from perfdiag.capture.target import Wanted
-from perfdiag.commands import input_files, live, reporting
+from perfdiag.commands import candidates, input_files, live, reporting
 from perfdiag.commands.options import (
     DEFAULT_DURATION_NS,
     Duration,
@@ -44,10 +44,17 @@ DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 @click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample.")
 @request_names_option
 @apps_option
-@click.option("--record", "path", metavar="FILE", help="Also keep the recording in FILE.")
+@click.option(
+    "--record", "path", metavar="FILE", help="Also keep the recording in FILE.", shell_complete=candidates.files
+)
 @click.option("--since", type=TimeOfDay(), metavar="TIME", help="Explain OOM kills since this time, such as 02:00.")
 @click.option("--until", type=TimeOfDay(), metavar="TIME", help="Explain them until this time.  [default: now]")
-@click.option("--log", metavar="FILE", help="Read a saved kernel log instead of this host's; - is standard input.")
+@click.option(
+    "--log",
+    metavar="FILE",
+    help="Read a saved kernel log instead of this host's; - is standard input.",
+    shell_complete=candidates.files,
+)
 @report_options
 def command(
     duration: int | None,

@@ -192,6 +192,15 @@ class Presentation:
     color: str  # auto, always, never
 
 
+_OUTPUT = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=candidates.files,
+    help='Write the report to FILE, readable only for you; "-" is standard output.',
+)
+
+
 def report_options(function: F) -> F:
     """Add the options of the report; the function gets a `presentation`."""
 
@@ -216,12 +225,7 @@ def report_options(function: F) -> F:
     options: Any = presented
     for decorator in reversed(
         (
-            click.option(
-                "-o",
-                "--output",
-                metavar="FILE",
-                help='Write the report to FILE, readable only for you; "-" is standard output.',
-            ),
+            _OUTPUT,
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
             click.option("--full", is_flag=True, help="Print everything, however long it gets."),
             click.option(

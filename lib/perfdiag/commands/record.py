@@ -8,6 +8,7 @@ import click
 
 from perfdiag.capture import session
 from perfdiag.capture.progress import be_quiet, tell
+from perfdiag.commands import candidates
 from perfdiag.commands.options import TargetCommand, quiet_option, target_options, wanted_and_window
 from perfdiag.common.text import typed_path
 
@@ -18,6 +19,7 @@ from perfdiag.common.text import typed_path
     "--output",
     "path",
     metavar="FILE",
+    shell_complete=candidates.files,
     required=True,
     help='Write the recording to FILE, readable only for you; "-" is standard output.',
 )

@@ -10,7 +10,7 @@ from typing import IO
 import click
 
 from perfdiag.capture import progress
-from perfdiag.commands import input_files, reporting, settings
+from perfdiag.commands import candidates, input_files, reporting, settings
 from perfdiag.commands.options import Presentation, report_options
 from perfdiag.common import cycles, privileges
 from perfdiag.common.errors import PerfdiagError, RecordingError, UsageError
@@ -25,7 +25,7 @@ PATIENCE_S = 2.0  # before it is said what is waited for: a recorder says its fi
 
 
 @click.command("report")
-@click.argument("paths", metavar="FILE [FILE]", nargs=-1, required=True)
+@click.argument("paths", metavar="FILE [FILE]", nargs=-1, required=True, shell_complete=candidates.files)
 @report_options
 def command(paths: tuple[str, ...], presentation: Presentation) -> int:
     """Report a recording, made here or on another machine; "-" reads standard input.
