@@ -10,8 +10,9 @@ from perfdiag.documents.symptoms import SYMPTOMS, Symptom
 
 DESCRIPTION = (
     "Find the symptom, run the command as root, and read PROBLEM and FIX of its report. Replace pids, units and ports"
-    " by your own. The ids below a symptom are the findings that the report may have; behind each id stands what it"
-    " means and what to do first. The command perfdiag explain ID and perfdiag-findings(7) say the rest."
+    " with your own; perfdiag host shows which process to look at. The ids below a symptom are the findings that the"
+    " report may have, each with its meaning and the first thing to do. The command perfdiag explain ID and"
+    " perfdiag-findings(7) tell more."
 )
 
 

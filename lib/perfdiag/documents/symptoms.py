@@ -50,6 +50,7 @@ SYMPTOMS = (
             "IPC-PEER-SLOW",
             "QUEUE-FULL",
         ),
+        "The port is the one that the calling service listens on, not a port of the other side.",
     ),
     Symptom(
         "Transfers are slow or connections fail",
@@ -137,7 +138,7 @@ SYMPTOMS = (
     Symptom(
         "A database is slow",
         "Statements or commits take long, sessions wait.",
-        ("perfdiag latency --name postgres --duration 30",),
+        ("perfdiag latency --name postgres --duration 30", "perfdiag latency --name mariadbd --duration 30"),
         (
             "SQL-LOCK-WAIT",
             "SQL-IDLE-IN-TRANSACTION",
@@ -187,8 +188,9 @@ SYMPTOMS = (
         "Everything in the guest is slow, or one guest is slower than others.",
         (
             "perfdiag host --duration 10",
-            "perfdiag latency --pid 4121 --record guest.rec",
-            "perfdiag report host.rec guest.rec",
+            "perfdiag latency --pid 4121 --duration 30 --record guest.rec",
+            "perfdiag latency --pid 9021 --duration 30 --record host.rec",
+            "perfdiag report guest.rec host.rec",
         ),
         (
             "CPU-STOLEN",
@@ -203,8 +205,9 @@ SYMPTOMS = (
             "KSM-SCAN",
             "CPU-CONTENTION",
         ),
-        "Run the second command in the guest and, at the same time, on the host for the emulator with --record"
-        " host.rec. The last command joins the two.",
+        "Run the first command on the host: it shows the emulators. At the same time run the second command in the"
+        " guest, for the slow process, and the third one on the host, for the guest's emulator. The last command joins"
+        " the two recordings.",
     ),
     Symptom(
         "NFS or another remote file system hangs",
@@ -244,7 +247,7 @@ SYMPTOMS = (
     Symptom(
         "A job or a build takes too long",
         "A command, a backup or a batch job takes longer than before.",
-        ("perfdiag latency -- tar xf linux.tar",),
+        ("perfdiag latency --pid 4121 --duration 30", "perfdiag latency -- tar xf linux.tar"),
         (
             "PROC-CHILD-SLOW",
             "PROC-FORK-SLOW",
@@ -253,6 +256,7 @@ SYMPTOMS = (
             "DIR-HUGE",
             "NFS-METADATA-CHATTY",
         ),
+        "The first command measures a job that runs already, the second one starts the job itself.",
     ),
     Symptom(
         "Too many open files",
