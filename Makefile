@@ -250,6 +250,7 @@ install: build man build/wheels/.stamp ## install below PREFIX (/usr/local); hon
 	$(Q)install -D -m 644 -t $(INSTALLED)/share/perfdiag/dtrace/lib dtrace/lib/*.d
 	$(Q)install -d $(addprefix $(INSTALLED)/share/,$(dir $(COMPLETIONS)))
 	$(Q)$(foreach file,$(COMPLETIONS),build/bin/perfdiag completion $(call shell_of,$(file)) >$(INSTALLED)/share/$(file);)
+	$(Q)chmod -R $(MODES) $(INSTALLED)/lib/perfdiag $(INSTALLED)/share/perfdiag $(addprefix $(INSTALLED)/share/,$(COMPLETIONS))
 
 # For man -k; what is staged for a package is indexed where that is installed.
 index_pages = $(if $(DESTDIR),,$(Q)! command -v mandb >/dev/null || mandb --quiet $(INSTALLED)/share/man >/dev/null || \

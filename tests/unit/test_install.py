@@ -100,6 +100,16 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
     assert list((tmp_path / "staged").iterdir()) == [], "no empty directory either"
 
 
+def test_what_is_installed_with_a_closed_umask_is_open(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        make("install", f"DESTDIR={tmp_path}/staged", "PREFIX=/usr/local")
+    finally:
+        os.umask(before)
+    there = list((tmp_path / "staged/usr/local").rglob("*"))
+    assert len(there) > 500 and [path for path in there if not path.stat().st_mode & 0o004] == []
+
+
 def test_nothing_is_imported_that_is_not_installed() -> None:
     """make install leaves out what rich needs only for source code and Markdown."""
     program = (
