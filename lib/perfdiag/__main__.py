@@ -3,9 +3,7 @@
 Any Python 3 must be able to read this file, to be told that it is too old.
 """
 
-import contextlib
 import os
-import signal
 import sys
 
 OLDEST = (3, 11)
@@ -16,22 +14,27 @@ if sys.version_info < OLDEST:
     )
     sys.exit(1)
 
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to report, Ctrl-C just ends
-signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the launcher while Python starts
 if not __package__:  # run by its path: python -I takes no path from its environment
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 try:
+    import contextlib
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to report, Ctrl-C just ends
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the launcher while Python starts
+
     from perfdiag.cli import main
-except (ImportError, MemoryError, OSError, SystemError) as error:  # before there is a cli that could say so
+except (AttributeError, ImportError, MemoryError, OSError, SystemError) as error:  # before a cli could say so
     if os.environ.get("PERFDIAG_DEBUG"):
         raise
-    os.write(
-        2,
-        f"error: cannot start: {str(error) or 'memory is exhausted'}\n"
-        "HINT: raise the limits of memory and open files (ulimit -a), or install perfdiag again\n".encode(),
-    )
+    hint = "raise the limits of memory and open files (ulimit -a), or install perfdiag again"
+    if (getattr(error, "name", None) or "").split(".")[0] in sys.stdlib_module_names:
+        hint = "a part of Python is missing: install all of its standard library (apt install python3)"
+    elif isinstance(error, (AttributeError, ModuleNotFoundError)):
+        hint = "install perfdiag again, with all its files"
+    os.write(2, f"error: cannot start: {str(error) or 'memory is exhausted'}\nHINT: {hint}\n".encode())
     sys.exit(1)
 
 if __name__ == "__main__":

@@ -8,10 +8,13 @@ from __future__ import annotations
 import difflib
 import errno
 import os
+import re
 import select
 import signal
 import sys
 from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import ModuleType
 
 import click
 
@@ -23,6 +26,8 @@ from perfdiag.common.text import printable
 
 MESSAGE_LIMIT = 500
 WRONG_USAGE = 2
+AGAIN = "install perfdiag again, with all its files"
+COMPILED_FOR = r"\.cpython-31[1-4]-.*-gnu\.so$"  # what is installed with perfdiag is
 # On standard error and as wrong usage: a script whose variable for the command is empty has asked for nothing.
 FIRST_COMMANDS = (
     "perfdiag shows where a process's time goes, and what to do about it.",
@@ -140,13 +145,9 @@ def _unexpected(error: Exception) -> tuple[str, str]:
         case SystemError():  # what Python makes of an allocation that failed where it did not look
             return f"Python ran out of memory, or into a bug of its own: {said}", MEMORY_HINT
         case ImportError():
-            hint = f"{MEMORY_HINT}; or install it again"
-            if isinstance(error, ModuleNotFoundError):
-                hint = "install perfdiag again, with all its files"
-            if (error.name or "").startswith("msgspec."):  # compiled, for each Python that it is installed for
-                version = f"{sys.implementation.name} {sys.version.split()[0]}"
-                hint = f"perfdiag needs CPython 3.11 to 3.14 with glibc, but this is {version}: install one of those"
-            return f"cannot load a part of perfdiag: {said}", hint
+            return f"cannot load a part of perfdiag: {said}", _import_hint(error)
+        case AttributeError(obj=ModuleType()):  # mypy finds those that the source has: a file is missing or cut short
+            return f"a part of perfdiag is missing or damaged: {said}", AGAIN
         case OSError() if error.strerror:
             where = f"{printable(str(error.filename))}: " if error.filename is not None else ""
             return f"{where}{error.strerror}", HINTS.get(error.errno or 0, "PERFDIAG_DEBUG=1 shows where")
@@ -154,6 +155,22 @@ def _unexpected(error: Exception) -> tuple[str, str]:
         f"this is a bug in perfdiag: {type(error).__name__}: {said}",
         "PERFDIAG_DEBUG=1 shows where; please report it",
     )
+
+
+def _import_hint(error: ImportError) -> str:
+    """Return what helps where a module cannot be loaded."""
+    suffix = EXTENSION_SUFFIXES[0]  # .cpython-313-x86_64-linux-gnu.so
+    top, _, rest = (error.name or "").partition(".")
+    if top in sys.stdlib_module_names:
+        return "a part of Python is missing: install all of its standard library (apt install python3)"
+    if top == "msgspec" and rest and not re.match(COMPILED_FOR, suffix):
+        version = f"{sys.implementation.name} {sys.version.split()[0]}"
+        return f"perfdiag needs CPython 3.11 to 3.14 with glibc, but this is {version}: install one of those"
+    if isinstance(error, ModuleNotFoundError) or error.msg.startswith("cannot import name"):
+        return AGAIN
+    if "failed to map segment" in error.msg:
+        return f"{MEMORY_HINT}; or, if its file system is mounted noexec, install perfdiag on another"
+    return f"{MEMORY_HINT}; or install it again"
 
 
 def _broken_pipe(status: int) -> int:

@@ -8,6 +8,7 @@ import pwd
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
@@ -152,6 +153,62 @@ def test_a_start_that_fails_before_anything_is_imported_is_one_line() -> None:
     assert done.returncode == 1
     first, second = done.stderr.splitlines()
     assert first.startswith("error: cannot start: ") and "perfdiag.cli" in first and second.startswith("HINT: ")
+
+
+@pytest.mark.parametrize(
+    ("lost", "hint"),
+    [("contextlib", "apt install python3"), ("signal", "apt install python3"), ("click.core", "perfdiag again, with")],
+)
+def test_a_start_without_a_module_is_one_line(lost: str, hint: str) -> None:
+    start = (
+        "import sys\n"
+        "class Lost:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {lost!r}: raise ModuleNotFoundError(f'No module named {{name!r}}', name=name)\n"
+        f"sys.modules.pop({lost!r}, None)\n"
+        "sys.meta_path.insert(0, Lost())\n"
+        f"exec(compile(open({str(MAIN)!r}).read(), {str(MAIN)!r}, 'exec'), {{'__name__': '__main__', '__package__': '',"
+        f" '__file__': {str(MAIN)!r}}})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert first == f"error: cannot start: No module named {lost!r}" and hint in second
+
+
+def _no_attribute() -> AttributeError:
+    try:
+        return ModuleType("msgspec").Meta  # type: ignore[no-any-return]
+    except AttributeError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (_no_attribute(), cli.AGAIN),
+        (ModuleNotFoundError("No module named 'difflib'", name="difflib"), "apt install python3"),
+        (ModuleNotFoundError("No module named 'msgspec._core'", name="msgspec._core"), cli.AGAIN),
+        (ImportError("cannot import name 'target' from 'perfdiag.capture'", name="perfdiag.capture"), cli.AGAIN),
+        (ImportError("x.so: failed to map segment from shared object"), "noexec"),
+    ],
+)
+def test_half_an_installation_is_named_with_what_helps(
+    error: Exception, hint: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(**_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli.cli, "main", fail)
+    assert cli.main() == 1
+    first, second = capfd.readouterr().err.splitlines()
+    assert first.startswith("error: ") and "bug in perfdiag" not in first and hint in second
+
+
+def test_another_python_than_the_compiled_parts_are_for_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "EXTENSION_SUFFIXES", [".cpython-313-x86_64-linux-musl.so"])
+    lost = ModuleNotFoundError("No module named 'msgspec._core'", name="msgspec._core")
+    assert "with glibc" in cli._import_hint(lost)
 
 
 def test_a_report_that_finds_no_room_says_what_to_do(tmp_path: Path) -> None:

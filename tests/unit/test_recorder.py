@@ -6,7 +6,9 @@ import json
 import os
 import pty
 import resource
+import shutil
 import signal
+import stat
 import subprocess
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from perfdiag.capture import recorder
 from perfdiag.common.errors import UsageError
 
+from conftest import ROOT
 from unit.support import terminal
 from unit.support.house import RECORDING, House
 from unit.support.waiting import until
@@ -167,6 +170,41 @@ def test_a_recorder_that_is_not_there(house: House, sleeper: subprocess.Popen[by
     run = other.run("latency", "--pid", str(sleeper.pid))
     assert run.returncode == 1
     assert run.stderr.startswith("error: cannot run ") and "perfdiag-recorder: No such file" in run.stderr
+
+
+def test_a_recorder_that_may_not_be_run(sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    other = House.build(tmp_path / "other")
+    recorder = other.root / "build/bin/perfdiag-recorder"
+    recorder.unlink()
+    recorder.touch(0o644)  # so does every file of a file system that is mounted noexec look to it
+    run = other.run("latency", "--pid", str(sleeper.pid))
+    first, second = run.stderr.splitlines()
+    assert run.returncode == 3
+    assert first.endswith("perfdiag-recorder: Permission denied") and "noexec" in second and "CAP_BPF" not in second
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes its root directory")
+def test_without_proc_the_remedy_is_to_mount_it(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "build/bin/perfdiag", tmp_path)
+    (tmp_path / "dev").mkdir()
+    os.mknod(tmp_path / "dev/null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    run = subprocess.run(["chroot", tmp_path, "/perfdiag", "report", "x"], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (1, "error: /proc is not mounted here\nHINT: mount -t proc proc /proc\n")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_an_installation_that_others_may_not_read(open_folder: Path) -> None:
+    main = open_folder / "lib/perfdiag/python/perfdiag/__main__.py"
+    main.parent.mkdir(parents=True)
+    main.touch()
+    main.parent.chmod(0o700)
+    (open_folder / "bin").mkdir()
+    shutil.copy(ROOT / "build/bin/perfdiag", open_folder / "bin")
+    command = [open_folder / "bin/perfdiag", "report", "x"]
+    run = subprocess.run(command, capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
+    first, second = run.stderr.splitlines()
+    assert first.endswith("__main__.py: Permission denied")
+    assert second.startswith("HINT: chmod -R a+rX ") and second.endswith("/lib/perfdiag")
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ LOAD_TIMEOUT_S = 30.0
 SCRIPT_TIMEOUT_S = 150.0  # compilers are started for it, one engine after the other where one cannot
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
 KILLED_HINT = "if it was the OOM killer (see dmesg): give perfdiag 80 MiB of room, also in its control group"
+DAMAGED = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL)  # its file is cut short, or it has a bug
+DAMAGED_HINT = "install perfdiag again, with all its files; if that does not help, please report it"
 NOT_PERMITTED = 3  # exit status of the recorder
 TICK_S = 0.1
 QUIET_TICK_S = 1.0  # where nobody watches, the host is woken less
@@ -184,7 +186,7 @@ class Recorder:
         hints = [line.removeprefix("HINT: ") for line in said if line.startswith("HINT: ")]
         message, hint = (errors or [text or os.strerror(number)])[-1], hints[-1] if hints else None
         if number in (errno.EPERM, errno.EACCES):
-            return PermissionDenied(message, _permission_hint())
+            return PermissionDenied(message, (hint if number == errno.EACCES else None) or _permission_hint())
         if number == errno.ESRCH:
             return TargetGone(message, hint or "it may have ended just now; ps -e shows what runs")
         if number == errno.EDOM:
@@ -216,6 +218,8 @@ class Recorder:
         if status == -signal.SIGKILL:
             raise PerfdiagError("the recorder was killed before the window began", KILLED_HINT)
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with status {status}"
+        if status in DAMAGED:
+            raise PerfdiagError(f"the recorder ended {ended} before the window began", DAMAGED_HINT)
         why = errno.EPERM if status == NOT_PERMITTED else errno.EIO
         raise self.failure(why, printable(line) if line else f"the recorder ended {ended} before the window began")
 

@@ -45,6 +45,7 @@ struct paths {
 	char program[PATH_MAX], recorder[PATH_MAX], python[PATH_MAX], package[PATH_MAX], scripts[PATH_MAX];
 	const char *options; /* of Python */
 	bool no_python;	     /* `python` does not fit, or is "" */
+	bool installed;	     /* and no checkout */
 };
 
 static int fail(int error, const char *what)
@@ -54,6 +55,30 @@ static int fail(int error, const char *what)
 								: "install perfdiag again, with all its files";
 
 	fprintf(stderr, "error: %s: %s\nHINT: %s\n", what, strerror(error), hint);
+	return 1;
+}
+
+static int fail_to_find(int error, const char *package)
+{
+	char *end = strstr(package, "/python/perfdiag/");
+
+	if (!*package) { /* nothing but /proc says where this program lies */
+		fprintf(stderr, "error: /proc is not mounted here\nHINT: mount -t proc proc /proc\n");
+		return 1;
+	}
+	if (error != EACCES || !end)
+		return fail(error, "cannot find where perfdiag is installed");
+	fprintf(stderr, "error: cannot read %s: %s\nHINT: chmod -R a+rX %.*s\n", package, strerror(error),
+		(int)(end - package), package);
+	return 1;
+}
+
+static int fail_without_python(int error, const struct paths *paths)
+{
+	if (!paths->installed)
+		return fail(error, paths->python);
+	fprintf(stderr, "error: cannot run %s: %s\nHINT: install Python again (apt install --reinstall python3-minimal)\n",
+		paths->python, strerror(error));
 	return 1;
 }
 
@@ -88,10 +113,13 @@ static int find_paths(struct paths *paths)
 	if (!err && !access(paths->package, R_OK)) {
 		if (find_python(paths->python))
 			paths->no_python = true;
+		paths->installed = true;
 		paths->options = "-ISB"; /* all it needs is installed with it: no modules of the host's */
 		return join(paths->recorder, directory, "../lib/perfdiag/perfdiag-recorder")
 			       ?: join(paths->scripts, directory, "../share/perfdiag");
 	}
+	if (!err && errno == EACCES)
+		return -EACCES;
 	paths->options = "-IB";
 	err = err ?: join(paths->package, directory, "../../lib/perfdiag/__main__.py");
 	err = err ?: join(paths->python, directory, "../venv/bin/python");
@@ -213,6 +241,8 @@ static void become_recorder(const struct paths *paths, char **argv, int control,
 	error = errno;
 	if (error == ENOENT || error == ENOEXEC)
 		dprintf(messages, "HINT: install perfdiag again, with all its files\n");
+	if (error == EACCES)
+		dprintf(messages, "HINT: install perfdiag again, on a file system that is not mounted noexec\n");
 	dprintf(control, "error %d cannot run %s: %s\n", error, paths->recorder, strerror(error));
 	_exit(127);
 }
@@ -295,7 +325,7 @@ int main(int argc, char **argv)
 		return fail(-err, "cannot start");
 	err = find_paths(&paths);
 	if (err)
-		return fail(-err, "cannot find where perfdiag is installed");
+		return fail_to_find(-err, paths.package);
 
 	unsetenv(CONTROL);
 	unsetenv(RECORDING);
@@ -337,5 +367,5 @@ int main(int argc, char **argv)
 	sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, NULL);
 	execv(paths.python, arguments);
-	return fail(errno, paths.python);
+	return fail_without_python(errno, &paths);
 }
