@@ -355,4 +355,4 @@ def test_of_servers_on_a_whole_host_each_that_is_named_has_its_port_in_the_remed
     assert "for 127.0.0.1:3000, 127.0.0.1:3001 and 1 more" in found.claim
     ways = [f"perfdiag latency --port {port}" for port in (3000, 3001)]
     assert found.remedies[0].text.endswith(f": {' and '.join(ways)}")
-    assert found.verify.startswith("perfdiag host: ")
+    assert found.verify.startswith("perfdiag host ")

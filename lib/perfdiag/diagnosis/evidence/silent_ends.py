@@ -7,7 +7,8 @@ rules nothing out.
 
 from __future__ import annotations
 
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.fix_checks import measured
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Finding, Mechanism
 from perfdiag.diagnosis.significance import brief, claims_of, duration, fix, together, total_ns, waits
@@ -51,7 +52,7 @@ def silent(
         evidence=[waits(together(rows), f"waits at {whom}")],
         remedies=[fix(look)],
         alternatives=["a reader that waits for its next job", "the other end is slow, or hangs"],
-        verify=f"{again(model)}, under load: waits at {whom}",
+        verify=measured(model, f"under load, less than the {duration(total_ns(rows))} at {whom}"),
     )
 
 

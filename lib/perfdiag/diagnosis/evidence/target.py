@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import PurePosixPath
 
@@ -31,8 +32,7 @@ def again(model: Model, *more: str) -> str:
     unnamed = ["--no-request-names"] * options.no_request_names + ["--no-apps"] * options.no_apps
     if model.host:
         return " ".join(["perfdiag host", *unnamed, *more])
-    pids = " ".join(f"--pid {target.pid}" for target in model.header.targets[:4])
-    target = printable(options.asked, LONGEST_TYPED) or pids
+    target = _asked(model)
     given = ["--only"] * (not options.descendants)
     given += unnamed
     given += [f"--slo {short(options.slo_ns)}"] if options.slo_ns else []
@@ -40,6 +40,17 @@ def again(model: Model, *more: str) -> str:
     given += more
     words = [*given, target] if target.startswith("-- ") else [target, *given]  # behind the dashes all is the COMMAND's
     return " ".join(["perfdiag latency", *filter(None, words)])
+
+
+def _asked(model: Model) -> str:
+    """Return the options that select the target. A pid that is gone selects nothing: then its name does."""
+    targets = model.header.targets
+    asked = printable(model.header.options.asked, LONGEST_TYPED)
+    names = {target.comm for target in targets}
+    if model.coverage.reason == "targets gone" and len(names) == 1 and re.fullmatch(r"(--pid [0-9]+ ?)*", asked):
+        name = re.sub(r"([][\\^$.|?*+(){}])", r"\\\1", printable(names.pop()))
+        return f"--name {shlex.quote(f'^{name}$')}"
+    return asked or " ".join(f"--pid {target.pid}" for target in targets[:4])
 
 
 def cpu_ns(thread: ThreadLedger) -> int:

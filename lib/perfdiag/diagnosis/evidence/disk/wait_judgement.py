@@ -9,8 +9,9 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
+from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.locks.wait_paths import behind_ns
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import (
@@ -80,7 +81,7 @@ def _nameless(model: Model, kind: Kind) -> Silence | None:
 
 
 def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
-    name, slow = case.where.name, _slow_requests(model, kind, case)
+    slow = _slow_requests(model, kind, case)
     others = neighbours(model, case.where, case.rows) if case.above or slow or _long(kind, case) else None
     judgement = _judgement(model, kind, case, slow, others)
     if judgement is None:
@@ -110,8 +111,15 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         if case.above or others or not case.chain.count or slow
         else ["a slow device", "a delay above the device"],
         alternatives=alternatives,
-        verify=f"{again(model)}   (p50 of {kind.account} on {name})",
+        verify=_check(model, kind, case),
     )
+
+
+def _check(model: Model, kind: Kind, case: Case) -> str:
+    small = Requests(0, 0, case.wait, case.wait)
+    if not _long(kind, case):
+        return fewer(model, f"{kind.nouns} on {case.where.name}", case.wait.count)
+    return shorter(model, f"{kind.nouns} on {case.where.name}", case.wait_ns, case.where.norm_ns(small, kind is FLUSH))
 
 
 def _judgement(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, Pipeline, Stage
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.stops import STOPPED, who_and_remedy
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Relation, Remedy, Severity
@@ -46,7 +47,7 @@ def inside(model: Model, pipeline: Pipeline) -> Finding:
             *(_stage_evidence(pipeline) if len(pipeline.stages) > 1 else _ended_inside(model, pipeline)),
         ],
         remedies=[remedy],
-        verify=f"{again(model)}: waits at its pipes and sockets",
+        verify=time_under(model, *dict.fromkeys(row.account for row in pipeline.rows)),
         others=_others(pipeline),
         inside=True,
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import POSTGRES_PORT, port_option
+from perfdiag.diagnosis.evidence.fix_checks import measured, time_under
 from perfdiag.diagnosis.evidence.session_waits import telling
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, locks_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
@@ -124,7 +124,7 @@ def _finding(model: Model, kind: HiddenLock, waits: Proven, ns: int, claimed_ns:
         remedies=[fix(f"see who holds them, and why: {kind.tells}; shorten the work under them: {kind.shorter}")],
         doubts=["sampled stacks estimate how long they wait", whole if time and time.excess else ""],
         alternatives=["many sessions take the same lock in turn, each for a short time"],
-        verify=f"{again(model)}: {'requests' if time else 'sessions'} wait less for them ({kind.account})",
+        verify=time_under(model, kind.account),
     )
 
 
@@ -149,7 +149,7 @@ def _untold(model: Model) -> Finding:
         mechanism=Mechanism.UNDETERMINED,
         evidence=[Evidence(f"{duration(ns)} of {POSTGRES.account}", float(ns), "ns", "ledger")],
         remedies=[fix(POSTGRES.command.format(port=port_option(model, " -p {}", POSTGRES_PORT)))],
-        verify=f"{again(model, '--stacks')}: stacks that show locks or clients",
+        verify=measured(model, "stacks show locks or clients", "--stacks"),
     )
 
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.locks.lock_remedies import lock_of_key
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
@@ -117,7 +117,7 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
             fix(f"see what each thread holds: {shows_stacks(model, rows[0].pid)}; then take the locks in one order")
         ],
         alternatives=["locks that are meant to be held for longer than the window"],
-        verify=f"{again(model, '--duration 60')}: no thread waits for these locks all along",
+        verify=measured(model, "no thread waits for these locks all along", "--duration 60"),
     )
 
 

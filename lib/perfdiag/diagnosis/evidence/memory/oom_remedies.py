@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-
+from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.memory.oom_causes import Cause, Holder, Holding
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain, size
 from perfdiag.facts.oom.oom_report import Report
 
-NO_MORE_KILLS = "grep oom_kill /proc/vmstat   (stops growing)"
+NO_MORE_KILLS = steady("/proc/vmstat", "oom_kill")
 _SHARED = (
     "find the large files: df -t tmpfs, ipcs -m, ls -l /dev/shm; delete them or move them to a disk, and mount every"
     " tmpfs with a size="
@@ -94,8 +93,7 @@ def verify_for(cause: Cause, report: Report) -> str:
     """Return how to see that there are no more kills."""
     group = report.group
     if cause is Cause.CGROUP and group and group.path:
-        path = shlex.quote(plain(f"/sys/fs/cgroup{group.path}/memory.events"))
-        return f"grep oom_kill {path}   (stops growing)"
+        return steady(plain(f"/sys/fs/cgroup{group.path}/memory.events"), "oom_kill")
     return NO_MORE_KILLS
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.requests.calls import felt, not_followed, severity
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
@@ -48,7 +49,7 @@ def held_answers(model: Model, id: str) -> Finding | None:
             )
         ],
         alternatives=["segments are lost on the way to the client: see NET-RETRANSMITS"],
-        verify=f"{again(model)}: answers are no longer held back (request.held)",
+        verify=time_under(model, HELD),
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfdiag.common.units import first_of
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.peers import name_of
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Finding, Mechanism
 from perfdiag.diagnosis.significance import claims_of, duration, fix, together, total_ns, waits
@@ -35,7 +35,7 @@ def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
         doubts=["port numbers tell which process answers"],
         evidence=[waits(together(rows), f"waits for {names}")],
         remedies=[fix(f"see what delays the server: {ways}")],
-        verify=f"{again(model)}: waits for servers on this host",
+        verify=time_under(model, *dict.fromkeys(row.account for row in rows)),
     )
 
 

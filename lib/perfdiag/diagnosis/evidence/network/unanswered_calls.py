@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.peers import name_of, peer_of
 from perfdiag.diagnosis.evidence.pipelines import peer_pid
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Remedy, Severity
-from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, plain
+from perfdiag.diagnosis.significance import about, brief, fix, percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, own_calls
 from perfdiag.model.requests.request_time import PEERS
@@ -59,7 +59,9 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         evidence=[_evidence(model, call)],
         remedies=[measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
         alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
-        verify=f"{again(model)}: calls to {name} under {duration(network_policy.slow_answer_ns)}",
+        verify=shorter(model, f"calls to {name}", typical_ns, network_policy.slow_answer_ns)
+        if slow
+        else fewer(model, f"calls to {name}", call.line.count),
     )
 
 

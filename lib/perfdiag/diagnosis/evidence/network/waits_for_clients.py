@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from perfdiag.common.units import duration
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike
 from perfdiag.diagnosis.evidence.network.peers import Connections, peer_of
 from perfdiag.diagnosis.evidence.target import subject
@@ -38,7 +40,7 @@ def clients_finding(model: Model, connections: Connections, group: list[Row]) ->
             fix(f"measure one of the clients: perfdiag latency {'on this host' if local else 'there'} ({names})")
         ],
         alternatives=["idle connections", *([in_pieces] if looks_alike(model, connections, group) else [])],
-        verify=f"perfdiag latency on a client, while it talks to {subject(model)}",
+        verify=measured(model, f"less waiting for clients while they send, now {duration(whole.sum_ns)}"),
     )
 
 

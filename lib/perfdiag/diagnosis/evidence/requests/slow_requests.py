@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.fix_checks import measured
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
@@ -83,7 +84,7 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
             Evidence(text, float(slow or sum(line.open + line.unanswered for line in lines)), "count", "sockets")
         ],
         remedies=[fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
-        verify=f"{again(model)}: requests over their limits",
+        verify=measured(model, f"no request over its limit, now {slow:,} of {count:,}"),
     )
 
 
@@ -106,7 +107,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
             "long polling: clients ask ahead and wait",
             *(["clients left before they had sent a whole request"] if line.unanswered else []),
         ],
-        verify=f"{again(model)}: requests over {duration(limit_ns)}",
+        verify=measured(model, f"all answered within {duration(limit_ns)}"),
         weight=hung_ns / 2**63,
     )
 
@@ -157,7 +158,7 @@ def _finding(model: Model, exchange: Exchange, limit_ns: int, *, alone: bool) ->
         evidence=evidence,
         remedies=[_RANKED if worst else fix(_follow(model))],
         alternatives=["the limit is too tight for this request"],
-        verify=f"{again(model)}: requests over {duration(limit_ns)}",
+        verify=measured(model, f"no request over {duration(limit_ns)}, now {line.over_slo:,} of {line.count:,}"),
         weight=1 + line.over_slo,
     )
 

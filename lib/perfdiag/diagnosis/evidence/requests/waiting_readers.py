@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.requests.unread_time import delays_of, is_felt, meanwhile, read_after, unread_ns
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import locks_policy, requests_policy
+from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import duration, fix, plain, thread_of
 from perfdiag.model.model import Model
@@ -43,7 +43,7 @@ def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
         doubts=[unseen],
         evidence=[read_after(delays), meanwhile(time.by)],
         remedies=[fix(f"see what {name} does, and why threads that serve requests have to wait for it")],
-        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
+        verify=read_in_time(model),
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import Waits, parked_waits
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, locks_policy, requests_policy
 from perfdiag.diagnosis.rule import (
@@ -78,7 +78,7 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
             "long polling: requests are meant to wait",
             "work that one thread does for several requests",
         ],
-        verify=f"{again(model)}: requests are blocked or idle for less of their time",
+        verify=part_under(model, PARKED, "request time", waits.ns / time.ns, general_policy.fault_share),
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.runqueue.competition import all_ns, claims, felt, long_ns
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
-from perfdiag.diagnosis.evidence.target import again, widened_affinity
+from perfdiag.diagnosis.evidence.target import widened_affinity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
@@ -48,7 +49,7 @@ def handovers(model: Model, own: Sequence[Row]) -> Finding | None:
             fix("hand over less often: batch messages, use larger pieces of work, or do both jobs in one thread"),
         ],
         alternatives=["request and reply between threads: each message needs a wake-up"],
-        verify=f"{again(model)}   (runq.busy behind own threads)",
+        verify=fewer(model, "waits behind own threads", whole.count),
     )
 
 

@@ -8,7 +8,8 @@ from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, called_by, words
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
-from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
+from perfdiag.diagnosis.evidence.fix_checks import less
+from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
@@ -95,7 +96,7 @@ def _finding(model: Model, ns: int, share: float, error: float) -> Finding:
                 else []
             ),
         ],
-        verify=f"{again(model)}   (less CPU time for the same work)",
+        verify=less(model, "cpu.user", ns),
     )
 
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.delivered_clock import Clock, read_clock, read_loop
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.target import RUNNING, again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy
@@ -104,7 +105,11 @@ def _finding(model: Model, clock: Clock, lost: Mapping[str, int]) -> Finding:
         remedies=_clock_remedies(policies, hot),
         ruled_out=_ruled_out(model, policies, hot),
         alternatives=["the chassis limits power"],
-        verify=f"{again(model, '--full')}   (delivered clock under RULED OUT)",
+        verify=measured(
+            model,
+            f"clock over {percent(cpu_policy.low_clock_share)} of {clock.reference}, now {percent(clock.ratio)}",
+            "--full",
+        ),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of
-from perfdiag.diagnosis.evidence.target import CPU, again, subject
+from perfdiag.diagnosis.evidence.target import CPU, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
@@ -92,7 +93,7 @@ def heavy(model: Model) -> Iterable[Outcome]:
         ],
         remedies=_local_remedies(own=own) if loopback else _device_remedies(),
         alternatives=["packets of other processes arrive on the same CPU"],
-        verify=f"{again(model)}   (cpu.irq), and mpstat -P ALL 1 (%soft)",
+        verify=part_under(model, "interrupts", "CPU time", part, cpu_policy.irq_usual_share),
     )
 
 

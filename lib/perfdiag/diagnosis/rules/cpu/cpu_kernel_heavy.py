@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.cpu.kernel_work import GENERAL, LOCK_SPINS, Wor
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, PURPOSES, CpuSamples, Part, words
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
+from perfdiag.diagnosis.evidence.fix_checks import less, part_under
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, general_policy
@@ -99,7 +100,9 @@ def _contended(model: Model, samples: CpuSamples, spins: Part) -> Finding:
         ],
         remedies=[fix("use fewer threads on the same file, socket, address space or cgroup (see the functions above)")],
         alternatives=["in a guest: the host stopped the virtual CPU with the lock (CPU-STOLEN)"],
-        verify=f"{again(model)}   (samples in contended kernel locks)",
+        verify=part_under(
+            model, "contended kernel locks", "CPU samples", spins.share, cpu_policy.kernel_lock_spin_share
+        ),
     )
 
 
@@ -150,7 +153,7 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
         ],
         remedies=remedies(model, found) or [fix(GENERAL)],
         alternatives=["another tool traces, audits or filters system calls"],
-        verify=f"{again(model)}   (cpu.kernel for the same work)",
+        verify=less(model, "cpu.kernel", kernel),
     )
 
 

@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper
+from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.pipelines import Pipeline, Stage, pipelines
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, usable_cpus
 from perfdiag.diagnosis.frame import conclude
@@ -138,6 +139,7 @@ def _finding(
     purposes = work(samples) if kernel_part > 0.5 else []
     if kernel_part > 0.5:
         claim += f"; {percent(kernel_part)} of its CPU time is in the kernel{_what_for(purposes)}"
+    few = f"only {samples.count} CPU samples of its process, too few to name functions"
     return conclude(
         model,
         {account: thread.accounts[account].ns for account in CPU if account in thread.accounts},
@@ -148,11 +150,7 @@ def _finding(
         claim=claim + (", and others wait for it." if severity is not Severity.INFO and not waits_told else "."),
         mechanism=Mechanism.ONE_THREAD,
         severity=severity,
-        doubts=[
-            ""
-            if samples.count >= cpu_policy.samples_for_function
-            else f"only {samples.count} CPU samples of its process, too few to name functions"
-        ],
+        doubts=[few if samples.count < cpu_policy.samples_for_function else ""],
         evidence=evidence,
         remedies=[
             *remedies(model, purposes),
@@ -162,7 +160,13 @@ def _finding(
             ),
         ],
         alternatives=["one thread by design", "a busy-poller"],
-        verify=f"{again(model)}   (CPU time of {name})",
+        verify=part_under(
+            model,
+            f"{name} ({thread.tid}) on a CPU",
+            "the window",
+            ran_ns / thread.wall_ns,
+            cpu_policy.single_thread_saturated_share,
+        ),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.spinning import Loop, asking_call, sleepless, sleeps, spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples
+from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, subject
 from perfdiag.diagnosis.frame import conclude
@@ -110,7 +111,7 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
             fix("if it polls by design (DPDK, low-latency trading): give it its own CPUs"),
         ],
         alternatives=["an event loop with a little work at every call", "polling by design"],
-        verify=f"{again(model)}   (CPU time of {plain(thread.comm)} for the same work)",
+        verify=less(model, f"CPU time of {plain(thread.comm)} ({thread.tid})", cpu_ns(thread)),
     )
 
 

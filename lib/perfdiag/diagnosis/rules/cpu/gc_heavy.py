@@ -9,9 +9,10 @@ from dataclasses import replace
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits
+from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.jvm.stopped_time import has_pressure
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
-from perfdiag.diagnosis.evidence.target import CPU, again, subject
+from perfdiag.diagnosis.evidence.target import CPU, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Check, Claim, Confidence, Evidence, Mechanism, Outcome, Silence, rule
@@ -82,7 +83,7 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
         ],
         remedies=[garbage.remedy],
         alternatives=["a burst of collections after a start"],
-        verify=f"{again(model)}: CPU samples in the collector",
+        verify=part_under(model, "the collector", "CPU samples", part.share, cpu_policy.collector_heavy_share),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, backing, device_of
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.fix_checks import checked, measured
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
@@ -120,8 +121,19 @@ def _errors(model: Model, where: Backing) -> Iterable[Finding]:
         ],
         remedies=_remedies(missing),
         alternatives=["a multipath failover", "a detached volume"],
-        verify=f"{again(model)}   (no failed request), and dmesg shows no new line",
+        verify=_check(model, where, missing),
     )
+
+
+def _check(model: Model, where: Backing, missing: int) -> str:
+    array = model.facts.disks.get(where.device)
+    if missing and array:
+        return checked(f"cat /sys/block/{shlex.quote(array.whole)}/md/degraded", f"0, now {missing}")
+    names = (plain(disk.name) for device in where.disks if (disk := model.facts.disks.get(device)))
+    patterns = " ".join(f"-e {shlex.quote(name)}" for name in names)
+    if not patterns:
+        return measured(model, "no request fails")
+    return checked(f"dmesg -T | grep -w {patterns} | tail", "no line later than the repair")
 
 
 def _timeouts(model: Model, where: Backing) -> dict[Claim, int]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing
 from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, unmeasured, waited
 from perfdiag.diagnosis.evidence.disk.slow_members import Comparison, comparisons
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Silence, rule
@@ -111,7 +113,7 @@ def _finding(model: Model, item: Waited, found: Comparison, claims: dict[Claim, 
             )
         ],
         alternatives=["other use of that disk alone", "a rebuild", "a slower cable or port"],
-        verify=f"{again(model)}, and iostat -x 1   (equal await of the members)",
+        verify=_check(model, found),
     )
 
 
@@ -126,6 +128,16 @@ def _claims(model: Model, item: Waited, found: Comparison) -> dict[Claim, int]:
 def _striped(model: Model, where: Backing) -> bool:
     disk = model.facts.disks.get(where.device)
     return (disk.label or "") in ("raid0", "linear") if disk else False
+
+
+def _check(model: Model, found: Comparison) -> str:
+    names = [plain(disk.name) for device in found.members if (disk := model.facts.disks.get(device))]
+    column = {"read": "r_await", "write": "w_await", "flush": "f_await"}.get(found.operation, "await")
+    shown = plain(model.facts.disk_name(found.slowest))
+    return checked(
+        f"iostat -x 1 {shlex.join(names)}",
+        f"{column} of {shown} near {duration(found.peer_ns)}, now {duration(found.slow_ns)}",
+    )
 
 
 __all__ = ["member_slow"]

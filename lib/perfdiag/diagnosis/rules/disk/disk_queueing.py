@@ -8,7 +8,8 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits, unmeasured
 from perfdiag.diagnosis.evidence.disk.disk_waits import KINDS, Case, case_of
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
-from perfdiag.diagnosis.evidence.target import again, setting, subject
+from perfdiag.diagnosis.evidence.fix_checks import part_under
+from perfdiag.diagnosis.evidence.target import setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import (
@@ -129,7 +130,7 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
             ),
         ],
         alternatives=[f"a scheduler or I/O priority delays {subject(model)}", "another process streams large files"],
-        verify=f"{again(model)}, and iostat -x 1   (aqu-sz, await)",
+        verify=part_under(model, "queueing", f"request time of {name}", part, disk_policy.queued_share),
     )
 
 

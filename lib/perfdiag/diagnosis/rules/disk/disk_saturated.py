@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Requests
 from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, waited
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
@@ -166,7 +167,11 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[Claim, int]) 
             "a provisioned limit of a network volume",
             *([] if others else ["other processes on the same disk"]),
         ],
-        verify=f"{again(model)}, and iostat -x 1   (%util, aqu-sz, await)",
+        verify=checked(
+            f"iostat -x 1 {shlex.quote(load.name)}",
+            f"%util under {percent(disk_policy.saturated_share)}, now {percent(min(1.0, load.busy))};"
+            f" aqu-sz under {IN_FLIGHT[item.where.medium]}, now {load.in_flight:.1f}",
+        ),
     )
 
 

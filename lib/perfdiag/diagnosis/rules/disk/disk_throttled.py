@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device_of
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
 from perfdiag.diagnosis.evidence.disk.disk_waits import KINDS, Case, case_of
-from perfdiag.diagnosis.evidence.target import again, setting, subject
+from perfdiag.diagnosis.evidence.fix_checks import shorter
+from perfdiag.diagnosis.evidence.target import setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
@@ -155,7 +156,12 @@ def _finding(model: Model, account: str, case: Case, limit: Limit) -> Finding:
         ],
         remedies=[_raised(limit), fix(f"move less: {kind.fewer}")],
         alternatives=["a device-mapper layer delays requests", "io.latency or io.cost of the cgroup"],
-        verify=f"{again(model)}   (p50 of {account} on {case.where.name})",
+        verify=shorter(
+            model,
+            f"{kind.nouns} on {case.where.name}",
+            case.wait_ns,
+            disk_policy.above_device_ns + case.chain.typical_ns,
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import requests_of
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import (
@@ -95,7 +95,7 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         evidence=evidence,
         remedies=[fix("see the disk and network findings for where the requests go; submit fewer at once")],
         alternatives=["idle waits without requests in flight"] * uncounted,
-        verify=f"{again(model)}   (p50 of wait.io_uring)",
+        verify=shorter(model, "waits in wait.io_uring", typical, disk_policy.slow_completion_ns),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, backing, device_of
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
@@ -135,7 +135,7 @@ def _finding(model: Model, case: Case) -> Finding:
         evidence=_evidence(model, case),
         remedies=_remedies(model, case),
         alternatives=["other processes use the disk below", "large requests are split on the way"],
-        verify=f"{again(model)}   (p50 of disk.* on {case.where.name})",
+        verify=less(model, f"waiting on {case.where.name}", ns),
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
+from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.system_calls import system_call
-from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import filesystem_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
@@ -225,7 +225,7 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         alternatives=["a small directory is listed again and again"]
         if why
         else ["a recursive scan (find, backup)", "a directory is too large"],
-        verify=f"ls -ld on the directories of {subject(model)}   (column 5: size of the directory itself)",
+        verify=less(model, "time in directories", taken.total_ns),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import filesystem_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
@@ -15,7 +16,6 @@ from perfdiag.diagnosis.significance import (
     brief,
     by_key,
     claims_of,
-    duration,
     fault,
     fine,
     fix,
@@ -109,7 +109,7 @@ def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
             "the server's own disk, CPU or memory",
             *(["the FUSE daemon waits or has no CPU"] if fstype.startswith("fuse") else []),
         ],
-        verify=f"{again(model)}   (p50 under {duration(filesystem_policy.slow_answer_ns)} on {name})",
+        verify=shorter(model, f"answers of {name}", typical, filesystem_policy.slow_answer_ns),
     )
 
 

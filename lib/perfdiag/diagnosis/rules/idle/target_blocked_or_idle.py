@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.idle.parked_threads import PARKED, stuck, stuck_or_idle
 from perfdiag.diagnosis.evidence.idle.work import is_idle
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
@@ -46,7 +46,7 @@ def target_blocked_or_idle(model: Model) -> Iterable[Outcome]:
         mechanism=Mechanism.UNDETERMINED,
         evidence=[Evidence(f"{duration(ns)} of {PARKED}", float(ns), "ns", "ledger")],
         remedies=[fix(f"{when}{shows_stacks(model, max(threads, key=lambda thread: thread.ns(PARKED)).pid)}")],
-        verify=f"{again(model)}, while work is sent",
+        verify=measured(model, "while work is sent, no thread stays blocked"),
     )
 
 

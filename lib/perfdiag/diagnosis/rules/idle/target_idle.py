@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.idle.work import CHILD, ENDED_BY_OTHERS, is_idle, scheduler, waits
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
@@ -45,7 +46,7 @@ def target_idle(model: Model) -> Iterable[Outcome]:
         mechanism=Mechanism.OTHERS,
         evidence=[Evidence(f"waited {waited}", float(model.ns(*ENDED_BY_OTHERS)), "ns", "ledger")],
         remedies=[fix(tasks.tells if tasks else "if work should have come, look at who sends it")],
-        verify=f"{again(model)}, while work is sent",
+        verify=measured(model, f"while work is sent, busy for more than {duration(model.busy_ns)}"),
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.idle.sleeps import TIMER, sleep
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
@@ -44,7 +44,7 @@ def target_sleeps(model: Model) -> Iterable[Outcome]:
         mechanism=Mechanism.SLEEP,
         evidence=[Evidence(f"busy for {duration(found.busy_ns)} meanwhile", float(found.busy_ns), "ns", "ledger")],
         remedies=[fix(each) for each in (found.advice, found.look) if each],
-        verify=f"{again(model)}: less of {TIMER}",
+        verify=less(model, TIMER, found.ns),
     )
 
 

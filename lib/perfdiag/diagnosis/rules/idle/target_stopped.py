@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import first_of
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.requests.calls import without_time
 from perfdiag.diagnosis.evidence.stops import SHOWN, STOPPED, Stop, stops, who_and_remedy
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, idle_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
@@ -62,7 +62,7 @@ def _of_requests(model: Model, ns: int, stopped: Sequence[Stop]) -> Finding:
         mechanism=Mechanism.STOPPED,
         evidence=[Evidence(_who(model), float(model.ns(STOPPED)), "ns", "ledger")],
         remedies=[fix(each) for each in (remedy, finds) if each],
-        verify=f"{again(model)}: requests are not stopped (wait.stopped)",
+        verify=measured(model, "no wait.stopped in request time"),
     )
 
 
@@ -82,7 +82,7 @@ def _of_processes(model: Model, stopped: Sequence[Stop]) -> Finding:
         mechanism=Mechanism.STOPPED,
         evidence=[Evidence(_who(model), float(total_ns), "ns", "ledger")],
         remedies=[fix(remedy if first.lasts else f"find out who stopped {'it' if len(pids) == 1 else 'them'}: {by}")],
-        verify=f"{again(model)}: no thread is stopped (wait.stopped)",
+        verify=measured(model, "no thread in wait.stopped"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.jvm.stopped_time import (
     Stopped,
     allocated_a_second,
@@ -14,7 +15,6 @@ from perfdiag.diagnosis.evidence.jvm.stopped_time import (
     pool_shown,
     stopped,
 )
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, rule
@@ -77,7 +77,7 @@ def _finding(model: Model, each: Stopped, machine: JavaMachine, a_second: float)
             fix("make collections rarer: a larger young generation (-Xmn), and -Xmx with it"),
         ],
         alternatives=["a burst, such as a cache that is being filled"],
-        verify=f"{again(model)}   (runtime.safepoint)",
+        verify=time_under(model, "runtime.safepoint"),
         inside=True,
     )
 

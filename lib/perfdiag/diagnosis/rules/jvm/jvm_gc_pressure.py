@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.jvm.stopped_time import (
     Stopped,
     allocation_shown,
@@ -13,7 +14,6 @@ from perfdiag.diagnosis.evidence.jvm.stopped_time import (
     pool_shown,
     stopped,
 )
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, rule
@@ -82,7 +82,7 @@ def _finding(model: Model, each: Stopped) -> Finding:
         evidence=evidence,
         remedies=_remedies(each.pid, full, machine.cause if machine else ""),
         alternatives=["the collector has no CPU", "memory of the heap is in swap"],
-        verify=f"{again(model)}   (runtime.safepoint)",
+        verify=time_under(model, "runtime.safepoint"),
         inside=True,
     )
 

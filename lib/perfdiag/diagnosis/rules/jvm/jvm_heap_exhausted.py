@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, collections_shown, fill, pool_shown, stopped
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
@@ -89,7 +90,7 @@ def _finding(model: Model, each: Stopped) -> Finding:
             fix("raise -Xmx if all of it is needed"),
         ],
         alternatives=["a burst has just filled the heap", "the program calls System.gc() itself"],
-        verify=f"jstat -gcutil {each.pid} 1s   (O has room after FGC)",
+        verify=checked(f"jstat -gcutil {each.pid} 1s", "O, the old generation, falls well below 100 after each FGC"),
         inside=True,
     )
 

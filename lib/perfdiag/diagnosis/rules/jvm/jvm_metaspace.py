@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, stopped
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
@@ -85,7 +86,7 @@ def _finding(model: Model, each: Stopped, machine: JavaMachine, part: float) -> 
             fix(f"raise -XX:{option} if all classes are needed"),
         ],
         alternatives=["the program has loaded all its classes, and stays there"],
-        verify=f"jstat -gcmetacapacity {each.pid}   (MC below MCMX)",
+        verify=checked(f"jstat -gcmetacapacity {each.pid} 1s", "MC, the committed size, stays below MCMX"),
         inside=True,
     )
 

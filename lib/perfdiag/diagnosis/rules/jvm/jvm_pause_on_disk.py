@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.jvm.stop_waits import StopWait, stop_waits
 from perfdiag.diagnosis.evidence.jvm.stopped_time import stopped
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
@@ -104,7 +104,7 @@ def _finding(model: Model, wait: StopWait) -> Finding:
         remedies=_remedies(model, wait),
         alternatives=["a heap dump or a class histogram is written"],
         others=[Other(reader.pid, reader.comm, Relation.PEER)] if reader else [],
-        verify=f"{again(model)}   (runtime.safepoint)",
+        verify=time_under(model, "runtime.safepoint"),
         inside=True,
     )
     return replace(found, is_root=True)  # of stops, as who waits for a slow disk is of waits behind that

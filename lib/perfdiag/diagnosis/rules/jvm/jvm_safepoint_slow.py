@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.jvm.late_threads import Late, late_threads
 from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, stopped
 from perfdiag.diagnosis.evidence.locks.lock_holders import does_in_brief
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Claims, Evidence, Finding, Mechanism, Outcome, Remedy, rule
@@ -79,7 +79,7 @@ def _late(model: Model, each: Stopped, machine: JavaMachine, claims: Claims) -> 
         evidence=[*map(_lateness, late[:_SHOWN]), *_evidence(machine, each)],
         remedies=_remedies(late),
         alternatives=["the last thread waits for a CPU: see CPU-CONTENTION, CPU-OVERSUBSCRIBED"],
-        verify=f"{again(model)}   (runtime.safepoint)",
+        verify=time_under(model, "runtime.safepoint"),
         inside=True,
     )  # fmt: skip
 
@@ -120,7 +120,7 @@ def _other(model: Model, each: Stopped, machine: JavaMachine, claims: Claims, re
                 " biased locking (-XX:-UseBiasedLocking up to JDK 17) and redefined classes do")
         ],
         alternatives=["collections whose time the JVM does not count"],
-        verify=f"{again(model)}   (runtime.safepoint)",
+        verify=time_under(model, "runtime.safepoint"),
         inside=True,
     )  # fmt: skip
 

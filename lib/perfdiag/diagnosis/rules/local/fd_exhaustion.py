@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.local.refused_descriptors import EMFILE, ENFILE, refusals, words_of
 from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
 from perfdiag.diagnosis.frame import conclude
@@ -146,7 +147,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
             "a short burst",
             *([_OTHERS] if refused else []),
         ],
-        verify=f"ls /proc/{descriptors.pid}/fd | wc -l" if descriptors.pid else "cat /proc/sys/fs/file-nr",
+        verify=_check(descriptors),
     )
 
 
@@ -166,6 +167,13 @@ def _headline(who: str, *, refused: bool, full: bool) -> str:
     return f"{brief(who)} {'is at its limit' if full else 'nears its limit'} of open file descriptors"
 
 
+def _check(descriptors: Descriptors) -> str:
+    success = f"stays far below the limit, now {descriptors.latest:,} of {_limit(descriptors)}"
+    if descriptors.pid:
+        return checked(f"ls /proc/{descriptors.pid}/fd | wc -l", success)
+    return checked("cat /proc/sys/fs/file-nr", f"the first number {success}")
+
+
 def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
     """Return the finding if only the refusals are known."""
     comms = {thread.pid: thread.comm for thread in model.threads}
@@ -182,7 +190,10 @@ def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
         evidence=[_refusals(len(refused))],
         remedies=[fix("raise LimitNOFILE (or ulimit -n) of the target, or find the leak: ls -l /proc/PID/fd")],
         alternatives=["a leak", _OTHERS],
-        verify="grep 'open files' /proc/PID/limits",
+        verify=checked(
+            f"ls /proc/{pids[0]}/fd | wc -l; grep 'open files' /proc/{pids[0]}/limits",
+            "the number is far below the limit",
+        ),
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import less, shorter
 from perfdiag.diagnosis.evidence.local.awaited_members import inside
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, peer_pid, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
-from perfdiag.diagnosis.evidence.target import again, cpu_ns, subject
+from perfdiag.diagnosis.evidence.target import cpu_ns, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
@@ -127,10 +128,16 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         evidence=evidence,
         remedies=[fix(measure)],
         alternatives=[] if writes else ["a worker that waits for its next job"],
-        verify=f"{again(model)}: waits for {who}{where}"
-        + ("" if writes else f" under {duration(network_policy.slow_answer_ns)}"),
+        verify=_check(model, whole, f"waits for {who}{where}", writes=writes),
         others=_others(model, rows, waker),
     )
+
+
+def _check(model: Model, whole: Distribution, what: str, *, writes: bool) -> str:
+    """Return the check of a fix; a writer that is held up has no answer that could come sooner."""
+    if writes:
+        return less(model, what, whole.sum_ns)
+    return shorter(model, what, typical_ns(whole), network_policy.slow_answer_ns)
 
 
 def _said(

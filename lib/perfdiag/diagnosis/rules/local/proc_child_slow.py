@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.evidence.fix_checks import less, measured
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.evidence.locks.wait_paths import CHILD
-from perfdiag.diagnosis.evidence.target import CPU, again, subject
+from perfdiag.diagnosis.evidence.target import CPU, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, local_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, rule
@@ -86,7 +87,7 @@ def _finding(model: Model, worst: ThreadLedger, slept_ns: int) -> Finding:
         evidence=evidence,
         remedies=[fix(remedy)],
         alternatives=["a supervisor or a shell, whose work is to wait"],
-        verify="perfdiag latency --pid CHILD, or the same target again",
+        verify=less(model, f"waiting of {who} for children", total.ns),
     )
 
 
@@ -122,7 +123,7 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
             )
         ],
         alternatives=["a build or a test suite, whose work is many short programs"],
-        verify=f"{again(model)}: processes started a second, for the same work",
+        verify=measured(model, f"fewer processes a second for the same work, now {many.per_second:,.0f}"),
     )
 
 

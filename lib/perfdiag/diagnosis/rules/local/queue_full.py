@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import (
@@ -95,7 +95,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
             fix(f"measure the reader: perfdiag latency --pid {reader}" if reader else f"{look}, and measure its reader")
         ],
         alternatives=["a burst of messages larger than the queue"],
-        verify=f"{again(model)}: no waits to send (kernel.other)",
+        verify=time_under(model, "kernel.other"),
         others=[Other(reader, comm, Relation.PEER)] if reader else [],
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, local_policy
 from perfdiag.diagnosis.rule import (
@@ -86,7 +87,7 @@ def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: i
         severity=Severity.WARNING if felt else Severity.INFO,
         evidence=evidence,
         remedies=[fix(f"detach {who}: end it, or detach in the debugger")],
-        verify=f"{again(model)}: no thread is stopped (wait.stopped)",
+        verify=checked(f"grep TracerPid /proc/{min(tracers)}/status", f"0, now {others[0].pid}"),
         others=others,
     )
 

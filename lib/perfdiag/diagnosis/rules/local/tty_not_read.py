@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
@@ -84,7 +84,7 @@ def _finding(model: Model, rows: list[Row], part: float) -> Finding:
             fix("print less, or print into a file or a pipe whose reader keeps up"),
         ],
         alternatives=["a serial console, which is as slow as its line"],
-        verify=f"{again(model)}: no waits to write (kernel.other)",
+        verify=time_under(model, "kernel.other"),
     )
 
 

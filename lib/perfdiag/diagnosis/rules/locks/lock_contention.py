@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.locks import condition_variable_herds, lock_remedies, never_released_locks
 from perfdiag.diagnosis.evidence.locks.database_locks import database_locks
 from perfdiag.diagnosis.evidence.locks.kernel_locks import subject_of
@@ -24,7 +25,7 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
 )
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.requests.waits_in_turn import in_turn
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import (
@@ -210,7 +211,7 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         evidence=evidence,
         remedies=remedies,
         alternatives=["the holder has no CPU", "many threads take the lock in turn, each for a short time"],
-        verify=f"{again(model)}: {account} takes clearly less time",
+        verify=time_under(model, account),
         others=_others(model, holder) if told else (),
     )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, refaults
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -142,7 +142,7 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
         alternatives=["one scan larger than any memory"]
         if again.short
         else ["pages paged out by request (madvise, DAMON)", "a shortage of memory that ended before the window"],
-        verify=f"grep workingset_refault {shlex.quote(again.probe)}   (stops growing)",
+        verify=steady(again.probe, "workingset_refault"),
     )
 
 

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import checked, steady, time_under
 from perfdiag.diagnosis.evidence.memory.memory_high import high_rows
 from perfdiag.diagnosis.evidence.memory.refaults import of_group
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
@@ -126,7 +127,7 @@ def _finding(model: Model, group: MemoryGroup | None, claims: Mapping[str, int],
         evidence=evidence,
         remedies=_limit_remedies(group),
         alternatives=["a leak (a higher limit only delays it)", "page cache of the group"],
-        verify=f"cat {shlex.quote(f'{group.path}/{_probe(group)}')}   (stops growing)" if group else again(model),
+        verify=_check(group) if group else time_under(model, CGROUP),
     )
 
 
@@ -167,6 +168,13 @@ def _reread_part(model: Model, own: int | None) -> float:
     refaults = model.facts.vmstat_delta("workingset_refault_file") if own is None else own
     read = sum(process.read_bytes or 0 for process in model.facts.processes.values())
     return min(1.0, refaults * model.page_bytes / read) if refaults and read else 0.0
+
+
+def _check(group: MemoryGroup) -> str:
+    path = f"{group.path}/{_probe(group)}"
+    if group.version == 2:
+        return steady(path, "max")
+    return checked(f"watch -n 10 cat {shlex.quote(path)}", "the count stays the same")
 
 
 def _probe(group: MemoryGroup) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.memory.page_dirtiers import (
     Dirtiers,
     Elsewhere,
@@ -14,7 +15,7 @@ from perfdiag.diagnosis.evidence.memory.page_dirtiers import (
     most_elsewhere,
     rate_evidence,
 )
-from perfdiag.diagnosis.evidence.target import again, setting, subject
+from perfdiag.diagnosis.evidence.target import setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
@@ -141,7 +142,7 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
             *([] if case.elsewhere else ["another slow mount holds the host's dirty pages"]),
             "bursts larger than the dirty limit",
         ],
-        verify=f"{again(model)}   (memory.dirty_throttle)",
+        verify=time_under(model, claim[0]),
         others=_others(case),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.memory.compaction import COMPACTION, huge_order, made_later, order_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -71,7 +72,7 @@ def fragmentation(model: Model) -> Iterable[Outcome]:
         evidence=evidence,
         remedies=_remedies(model, huge=huge or order is None),
         alternatives=["the host is short of memory: reclaim then takes time, too"],
-        verify="grep -e compact_stall -e compact_fail /proc/vmstat   (stop growing)",
+        verify=steady("/proc/vmstat", "compact_stall", "compact_fail"),
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import steady, time_under
 from perfdiag.diagnosis.evidence.memory.memory_high import CGROUP, HIGH, high_rows
-from perfdiag.diagnosis.evidence.target import again, setting, subject
+from perfdiag.diagnosis.evidence.target import setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, Silence, rule
@@ -84,7 +84,7 @@ def high_throttle(model: Model) -> Iterable[Outcome]:
         remedies=_remedies(group),
         ruled_out=[] if group is None or group.events.get("max", 0) else ["the hard limit: memory.max was not hit"],
         alternatives=["a leak (a higher limit only delays it)", "page cache of the group"],
-        verify=f"cat {shlex.quote(f'{group.path}/memory.events')}   (high stops growing)" if group else again(model),
+        verify=steady(f"{group.path}/memory.events", "high") if group else time_under(model, CGROUP),
     )
 
 

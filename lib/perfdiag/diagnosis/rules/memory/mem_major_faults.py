@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import STANDARD_ERRORS
+from perfdiag.diagnosis.evidence.fix_checks import fewer, steady
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, refaults
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
@@ -99,8 +100,9 @@ def major_faults(model: Model) -> Iterable[Outcome]:
             *(["a shortage of memory that ended before the window"] if came_back and not evicted else []),
             *([] if again and again.group else ["refaults of other processes are counted, too"]),
         ],
-        verify=f"grep workingset_refault {shlex.quote(again.probe if again else '/proc/vmstat')}, twice: it stands"
-        " still",
+        verify=steady(again.probe, "workingset_refault")
+        if evicted and again
+        else fewer(model, "major faults", whole.count),
     )
 
 

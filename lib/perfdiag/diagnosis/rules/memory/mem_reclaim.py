@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, Silence, rule
@@ -65,7 +66,7 @@ def reclaim(model: Model) -> Iterable[Outcome]:
         evidence=evidence,
         remedies=_reclaim_remedies(model),
         alternatives=["one memory node is full, another is not", "dirty pages wait for writeback"],
-        verify="grep allocstall /proc/vmstat   (stops growing)",
+        verify=steady("/proc/vmstat", "allocstall"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.memory.refaults import reclaimed
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -94,7 +95,7 @@ def swap_in(model: Model) -> Iterable[Outcome]:
         evidence=evidence,
         remedies=_swap_remedies(model, short_now=bool(out) and not by_request),
         alternatives=[f"a cgroup limit swaps {subject(model)} out", "a slow swap device"],
-        verify="vmstat 1   (si and so stay at 0)",
+        verify=checked("vmstat 1", "si and so stay at 0"),
     )
 
 

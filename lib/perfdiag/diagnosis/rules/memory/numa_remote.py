@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfdiag.diagnosis.evidence.target import CPU, again, allowed_cpus, subject
+from perfdiag.diagnosis.evidence.fix_checks import part_under
+from perfdiag.diagnosis.evidence.target import CPU, allowed_cpus, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
@@ -156,7 +157,7 @@ def _finding(
         ],
         remedies=_remedies(),
         alternatives=["code in its caches loses nothing"],
-        verify=f"numastat -p PID; {again(model)}   (CPU time of the same work)",
+        verify=part_under(model, "accesses to another node", "all", part, memory_policy.numa_remote_share),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.memory.compaction import COMPACTION, DEFRAG, huge_order, made_later, order_of
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Silence, rule
@@ -110,7 +111,7 @@ def _finding(model: Model, ns: int, stalls: int, wanted: int) -> Finding:
         ],
         remedies=[*made_later(model), ask],
         alternatives=["other large pages: driver buffers, hugetlbfs"],
-        verify=f"{again(model)}   ({COMPACTION}; compact_stall in /proc/vmstat stops growing)",
+        verify=time_under(model, COMPACTION),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, round_trip_ns
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
@@ -13,7 +14,6 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     of_requests_ns,
     without_time,
 )
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
@@ -137,7 +137,7 @@ def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, nu
             ),
         ],
         alternatives=["the protocol cannot ask for several things at once"],
-        verify=f"{again(model)}: fewer calls to {name} a request",
+        verify=measured(model, f"fewer calls to {name} a request, now {number:.0f}"),
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.text import printable as plain
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
-from perfdiag.diagnosis.evidence.network.peers import connections_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
@@ -93,7 +95,10 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
         evidence=evidence,
         remedies=_congestion_remedies(model, socket),
         alternatives=["packets are lost for a reason other than a full path", "a slow start after an idle time"],
-        verify="ss -ti: cwnd grows, rtt stays near minrtt",
+        verify=checked(
+            f"ss -tin dst {plain(str(peer_of(causes[0][0][1]) or 'PEER'))}",
+            f"rtt near {duration(shortest_us * 1000)}, the shortest; now {duration(socket.rtt_us * 1000)}",
+        ),
     )
 
 

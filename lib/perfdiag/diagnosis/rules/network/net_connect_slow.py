@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Connects, connects_of
 from perfdiag.diagnosis.evidence.network.peers import peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
@@ -16,7 +17,7 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     of_requests_ns,
     severity,
 )
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
@@ -106,6 +107,9 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
     hanging = [thread for thread, wait in still_waiting(model, CONNECT) if wait.object == key]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
+    success = f"connecting to {name} takes less than {duration(connects.limit_ns)}"
+    if connects.none_succeeded:
+        success = f"connects to {name} succeed"
     counted = "" if connects.call else "repeated SYNs were not counted"
     shared = "the part of each peer is estimated from the time of its calls" if requests_ns else ""
     return conclude(
@@ -119,7 +123,7 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
         evidence=_evidence(connects),
         remedies=_remedies(model, connects),
         alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
-        verify=f"{again(model)}: connecting to {name} takes a round trip",
+        verify=measured(model, success),
     )
 
 

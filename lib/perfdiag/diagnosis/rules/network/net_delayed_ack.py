@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcomes
 from perfdiag.diagnosis.evidence.network.delayed_acks import (
     DELAY_NS,
@@ -16,7 +17,7 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import (
 )
 from perfdiag.diagnosis.evidence.network.held_answers import held_answers
 from perfdiag.diagnosis.evidence.network.peers import connections_of
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
@@ -123,7 +124,7 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
             )
         ],
         alternatives=[] if len(calls) == len(causes) else ["a protocol that itself waits for 40 ms"],
-        verify=f"{again(model)}: waits for {name} well under {duration(DELAY_NS[0])}",
+        verify=measured(model, f"waits for {name} well under {duration(DELAY_NS[0])}"),
     )
 
 

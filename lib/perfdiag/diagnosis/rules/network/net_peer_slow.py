@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import fewer, measured, shorter
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
@@ -16,7 +17,7 @@ from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
@@ -146,8 +147,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             "packets are lost on the way: see NET-RETRANSMITS",
             "the peer has nothing to send yet: this is then waiting for work",
         ],
-        verify=f"{again(model)}: waits for {found.name} near the round trip,"
-        f" or {duration(network_policy.slow_answer_ns)} above it",
+        verify=_check(model, found, mechanism),
     )
 
 
@@ -168,6 +168,13 @@ def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -
         may = "slow answers or for the next of what it acknowledges"
         return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
     return None
+
+
+def _check(model: Model, found: PeerWaits, mechanism: Mechanism) -> str:
+    if mechanism is not Mechanism.SLOW:
+        return fewer(model, f"waits for {found.name}", together(found.rows).count)
+    norm_ns = (found.round_trip_ns or 0) + network_policy.slow_answer_ns
+    return shorter(model, f"waits for {found.name}", found.typical_ns, norm_ns)
 
 
 def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
@@ -192,7 +199,7 @@ def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
             )
         ],
         alternatives=["a feed that needs no answer; its sender waits there for something else"],
-        verify=f"{again(model)}: datagrams from {found.name}",
+        verify=measured(model, f"datagrams come from {found.name}, now 0 for {sent.sent:,} sent"),
     )
 
 

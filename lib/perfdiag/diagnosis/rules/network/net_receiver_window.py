@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.text import printable as plain
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of, round_trip_ns
 from perfdiag.diagnosis.frame import conclude
@@ -42,6 +44,12 @@ def receiver_window(model: Model) -> Iterable[Outcome]:
     )
 
 
+_LARGER = fix(
+    "if the reader keeps up, enlarge its buffer at the peer: third value of net.ipv4.tcp_rmem, at least rate times"
+    " round trip"
+)
+
+
 def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
     socket = causes[0][2]
     taken_ns = sum(cause[3] for cause in causes)
@@ -74,6 +82,7 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
         )
     peer = peer_of(causes[0][0][1])
     measure = f"perfdiag latency --port {peer.port}" if peer else "perfdiag latency"
+    again = f"ss -tim dst {plain(str(peer or 'PEER'))}"
     return conclude(
         model,
         {claim: ns for claim, _, _, ns in causes},
@@ -84,13 +93,10 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
         evidence=evidence,
         remedies=[
             fix(f"measure the reader at the peer: {measure}"),
-            fix(
-                "if the reader keeps up, enlarge its buffer at the peer: third value of net.ipv4.tcp_rmem, at least "
-                "rate times round trip"
-            ),
+            _LARGER,
         ],
         alternatives=["the reader is itself held up", "the window is too small for the distance"],
-        verify="ss -tim: rwnd_limited of the connection no longer grows",
+        verify=checked(again, "rwnd_limited of the connection stays the same"),
     )
 
 

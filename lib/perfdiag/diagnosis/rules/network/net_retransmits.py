@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcomes, without_timeouts
 from perfdiag.diagnosis.evidence.network.peers import round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
@@ -88,7 +89,10 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
             "the peer is slow as well",
             f"packets to {subject(model)} are lost, which only the peer can count",
         ],
-        verify="nstat -az TcpRetransSegs TcpOutSegs, twice: less than one in a thousand",
+        verify=checked(
+            "nstat -n; sleep 10; nstat -z TcpRetransSegs TcpOutSegs",
+            "the first number under a thousandth of the second",
+        ),
     )
 
 

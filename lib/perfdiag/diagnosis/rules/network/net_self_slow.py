@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import first_of
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
@@ -103,7 +104,7 @@ def _finding(model: Model, connections: Connections, rows: list[Row]) -> Finding
                 else f"find out what delays {who} on port {port}: other findings of this report name it"
             )
         ],
-        verify=f"{again(model)}: waits for {name}",
+        verify=time_under(model, *dict.fromkeys(row.account for row in rows)),
     )
 
 

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.connections import held_ns
 from perfdiag.diagnosis.evidence.network.delayed_acks import lengths, looks_alike, telling
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_unknown, not_followed, severity
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Claim, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Claim, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, account_of, rule
 from perfdiag.diagnosis.significance import by_key, duration, fix, size, together, total_ns, typical_ns, waits
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
@@ -194,7 +195,7 @@ def _finding(model: Model, clients: _Clients) -> Finding:
         evidence=_evidence(clients),
         remedies=_remedies(clients),
         alternatives=["packets are lost on the way: see NET-RETRANSMITS", "large messages over a slow line"],
-        verify=f"{again(model)}: less waiting for clients (request.arriving, request.untaken, net.receive, net.send)",
+        verify=time_under(model, *dict.fromkeys(map(account_of, claims))),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.nfs.mount_calls import usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
 from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, Use, uses
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
@@ -73,14 +73,14 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
         model,
         use.claims(parts),
         headline=f"NFS calls to {use.in_brief} queue in this host before they are sent",
-        claim=f"Calls to {use.name} wait {duration(queue_ns)} in the queue of this host{why}.",
+        claim=f"Calls to {use.in_brief} wait {duration(queue_ns)} in the queue of this host{why}.",
         mechanism=Mechanism.LIMIT,
         severity=fault(model, claimed_ns),
         doubts=doubts(model, use),
         evidence=[*calls_evidence(use, names), *_counters(use), *trip_evidence(use), *mount_evidence(use)],
         remedies=remedies,
         alternatives=["CPUs are too busy to send (CPU-CONTENTION)", "a full link"],
-        verify=f"{again(model)}   (queue of {plain(', '.join(names[:3]))} on {use.name})",
+        verify=shorter(model, f"calls in the queue to {use.in_brief}", queue_ns, nfs_policy.slow_queue_ns),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.nfs.mount_calls import MODIFYING, late, usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     above_disk,
@@ -19,7 +20,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     trip_evidence,
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, WRITE, Use, uses
-from perfdiag.diagnosis.evidence.target import again, idle_share
+from perfdiag.diagnosis.evidence.target import idle_share
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, Severity, rule
@@ -137,7 +138,9 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
             "other users of the server's disk",
             _busy_server(model) if local else "no free nfsd thread on the server (th in /proc/net/rpc/nfsd)",
         ],
-        verify=f"{again(model)}   (p50 of nfs.commit on {use.name})",
+        verify=shorter(model, f"commits on {use.in_brief}", case.each_ns, nfs_policy.slow_commit_ns)
+        if case.slow
+        else fewer(model, f"commits on {use.in_brief}", together(use.rows_of(case.parts)).count),
         returns=(
             f"With instant commits {duration(rest_ns)} of {duration(whole_ns)} would remain."
             if rest_ns >= nfs_policy.profile_share * whole_ns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.nfs.mount_calls import late, usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     calls_evidence,
@@ -14,7 +15,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     trip_evidence,
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import LOCK, Use, uses
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Remedy, rule
@@ -85,10 +86,10 @@ def _finding(model: Model, use: Use, claimed: dict[Claim, int], *, held: bool, e
     names = use.names(LOCK)
     calls, still = use.calls(*names), _still(model, use)
     took_ns = calls.queue.sum_ns + calls.wire.sum_ns
-    claim = f"Half of the time of lock calls to {use.name} is in calls of {about(each_ns)} or more."
+    claim = f"Half of the time of lock calls to {use.in_brief} is in calls of {about(each_ns)} or more."
     evidence = [waits(together(use.rows_of([LOCK])), "lock waits"), *calls_evidence(use, names)]
     if held:
-        claim = f"{subject(model, begin=True)} waits for locks on {use.name} held by another process"
+        claim = f"{subject(model, begin=True)} waits for locks on {use.in_brief} held by another process"
         claim += f"; {plural(still, 'thread')} still waited at the end." if still else "."
         text = f"{duration(took_ns)} in all {calls.count:,} lock calls; the rest is waiting for the holder"
         evidence.append(Evidence(text, float(took_ns), "ns", use.probe or "ledger"))
@@ -108,7 +109,7 @@ def _finding(model: Model, use: Use, claimed: dict[Claim, int], *, held: bool, e
         alternatives=["a firewall blocks the server's lock callback"]
         if held
         else ["a slow or lossy network", "a server short of threads"],
-        verify=f"{again(model)}   (p50 of nfs.lock on {use.name})",
+        verify=shorter(model, f"lock calls to {use.in_brief}", each_ns, nfs_policy.slow_answer_ns),
     )
 
 

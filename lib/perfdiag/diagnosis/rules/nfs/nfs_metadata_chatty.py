@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
 from perfdiag.diagnosis.evidence.nfs.wait_parts import METADATA, NFS, Use, uses
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import (
@@ -77,7 +78,7 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
     asking = use.calls(*ASKING).count
     trips = round(claimed_ns / use.trip_ns) if use.trip_ns else 0
     forced = _forced(use) if calls.count and asking >= nfs_policy.metadata_calls_share * calls.count else []
-    claim = f"{subject(model, begin=True)} waits for {trips:,} round trips of {duration(use.trip_ns)} to {use.name}"
+    claim = f"{subject(model, begin=True)} waits for {trips:,} round trips of {duration(use.trip_ns)} to {use.in_brief}"
     reason = f"because of {' and '.join(forced)}" if forced else "add up"
     return conclude(
         model,
@@ -100,7 +101,7 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
         remedies=_remedies(forced),
         ruled_out=["the server's disk: round trips do not include it"],
         alternatives=["many small files", "other clients write the same files"],
-        verify=f"{again(model)}   (count and time of nfs.metadata on {use.name})",
+        verify=fewer(model, f"calls to {use.in_brief}", calls.count or trips),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import fewer, measured, shorter
 from perfdiag.diagnosis.evidence.nfs.mount_calls import MODIFYING, late, requests, usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     calls_evidence,
@@ -17,7 +18,6 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     trip_evidence,
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, LOCK, METADATA, NFS, READ, WRITE, Use, uses
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
@@ -165,7 +165,9 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
             "a lossy or full network (rtt and retrans in ss -ti dport = :2049)",
             "a server short of threads, memory or CPU, or other users of its disk",
         ],
-        verify=f"{again(model)}   (p50 of {', '.join(case.parts)} on {use.name})",
+        verify=shorter(model, f"answers of {use.in_brief}", case.usual_ns, nfs_policy.slow_answer_ns)
+        if case.slow
+        else fewer(model, f"calls to {use.in_brief}", together(use.rows_of(case.parts)).count),
     )
 
 
@@ -227,7 +229,7 @@ def _hanging(model: Model, use: Use) -> Finding | None:
             fix(f"rpcinfo -t {server_of(use)} nfs   (does it answer?), and dmesg (since when not)"),
         ],
         alternatives=["another client must return a lease or delegation first", "an overloaded server"],
-        verify=f"{again(model)}   (no thread hangs on {use.name})",
+        verify=measured(model, f"no thread hangs on {use.in_brief}"),
     )
 
 

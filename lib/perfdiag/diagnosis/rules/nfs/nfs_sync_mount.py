@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     calls_evidence,
     doubts,
@@ -12,7 +13,6 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     trip_evidence,
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import WRITE, Use, uses
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, RemedyKind, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, percent, together, waits, without_rows, worth
@@ -60,7 +60,7 @@ def _finding(model: Model, use: Use) -> Finding:
         model,
         use.claims({WRITE: ns}),
         headline=f"Each write waits for the server: {use.in_brief} is mounted with {' and '.join(options)}",
-        claim=f"Each write to {use.name} waits{each} until the server has it safe.",
+        claim=f"Each write to {use.in_brief} waits{each} until the server has it safe.",
         mechanism=Mechanism.LIMIT,
         severity=fault(model, ns),
         doubts=doubts(model, use)[:2],
@@ -73,7 +73,7 @@ def _finding(model: Model, use: Use) -> Finding:
         ],
         remedies=_remedies(options),
         alternatives=["writes that need the server anyway: O_DIRECT, a partly read file"],
-        verify=f"{again(model)}   (nfs.write on {use.name})",
+        verify=less(model, f"nfs.write on {use.in_brief}", ns),
         returns="The bytes must still reach the server, but not one write after the other.",
     )
 

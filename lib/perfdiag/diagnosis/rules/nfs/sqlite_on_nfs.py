@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     calls_evidence,
     flush_evidence,
@@ -12,7 +13,6 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     trip_evidence,
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, LOCK, METADATA, NFS, Use, uses
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
@@ -122,7 +122,7 @@ def _finding(
         if unlocking > asked
         else [],
         alternatives=["another part of the program uses the same mount"],
-        verify=f"{again(model)}   (nfs.* on {use.name})",
+        verify=less(model, f"waiting on {use.in_brief}", part * whole),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.owed_answers import owed
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import fix
@@ -47,7 +47,7 @@ def answer_owed(model: Model) -> Iterable[Outcome]:
         severity=Severity.INFO,
         evidence=[Evidence(text, 1.0, "count", "sockets") for text in texts],
         remedies=[fix("look at these connections from both ends: ss -tno, or a packet capture")],
-        verify=f"{again(model)}: no such line",
+        verify=measured(model, "every request is answered"),
     )
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.network.concurrency_limits import Limit, limits, raising
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import not_followed, without_time
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
@@ -93,7 +94,9 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
         evidence=[_evidence(limit)],
         remedies=[raising(limit, name)],
         alternatives=["several calls at once on one connection (HTTP/2, pipelines), which count as one"],
-        verify=f"{again(model)}: more than {limit.number} {what} to {name} at a time",
+        verify=measured(
+            model, f"more than {limit.number} {what} to {name} at a time, and fewer than {waiting} requests wait"
+        ),
     )
 
 

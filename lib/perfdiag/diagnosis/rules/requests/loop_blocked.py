@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
+from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.requests.unread_time import (
@@ -20,7 +21,6 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     read_after,
     unread_ns,
 )
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import (
@@ -87,7 +87,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
         evidence=[read_after(delays), meanwhile(time.by), *_which(time.by.loops), *held.evidence],
         remedies=[fix(held.remedy)],
         alternatives=["many short turns: the thread is then busy all the time (CPU-SINGLE-THREAD)"],
-        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
+        verify=read_in_time(model),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu import kernel_work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples
+from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
     followed_time,
@@ -17,7 +18,6 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     read_after,
     unread_ns,
 )
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, requests_policy
 from perfdiag.diagnosis.rule import (
@@ -92,7 +92,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         evidence=[read_after(delays), meanwhile(time.by), *_at_once(model), *work.evidence],
         remedies=[more],
         alternatives=[f"workers wait for something slow ({phrase_of(does)})"] if does in (PEERS, "net.receive") else [],
-        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
+        verify=read_in_time(model),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
     followed_time,
@@ -13,9 +14,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     read_after,
     unread_ns,
 )
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import Check, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
@@ -68,7 +67,7 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
         remedies=[
             fix("see what that thread does before it reads or accepts; move that to a thread that serves no requests")
         ],
-        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
+        verify=read_in_time(model),
     )
 
 

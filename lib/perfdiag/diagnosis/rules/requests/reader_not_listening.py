@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.local.refused_descriptors import refusals
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
@@ -14,9 +15,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     read_after,
     unread_ns,
 )
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import Confidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
@@ -69,7 +68,7 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
             )
         ],
         alternatives=["a lost wake-up (EPOLLET or EPOLLONESHOT without reading everything)"],
-        verify=f"{again(model)}: requests are read within {duration(requests_policy.held_up_ns)}",
+        verify=read_in_time(model),
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.requests.kept_objectives import kept_operations, kept_requests
 from perfdiag.diagnosis.evidence.requests.objectives import times_operations
 from perfdiag.diagnosis.evidence.requests.slow_requests import slow_requests
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
@@ -99,7 +100,7 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
             )
         ],
         alternatives=["the limit is too tight for this operation"],
-        verify=f"{again(model)}: operations over {duration(limit_ns)}",
+        verify=measured(model, f"no operation over {duration(limit_ns)}, now {over:,} of {operation.count:,}"),
     )
 
 

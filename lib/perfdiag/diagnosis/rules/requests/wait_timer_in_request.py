@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.calls import without_time
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Severity, rule
@@ -75,7 +75,7 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
             "an intended limit on the rate of requests",
             *(["requests that are meant to wait for news"] if unproven else []),
         ],
-        verify=f"{again(model)}: requests sleep less",
+        verify=part_under(model, "sleep", "request time", part, general_policy.fault_share),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.units import first_of
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.runqueue.competition import (
     KERNEL_THREADS,
     claims,
@@ -20,7 +21,6 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import without_names
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import (
-    again,
     counts_only_in,
     idle_class,
     niced,
@@ -122,7 +122,7 @@ def contention(model: Model) -> Iterable[Outcome]:
         ],
         remedies=_remedies(model, competing.neighbours, inferred_ns),
         alternatives=[f"these processes work for {subject(model)} (a local database, a kernel thread)"],
-        verify=f"{again(model)}   (runq.busy)",
+        verify=time_under(model, "runq.busy"),
         others=_others(competing.neighbours),
     )
 

@@ -16,6 +16,7 @@ from perfdiag.diagnosis.evidence.cpu.idle_states import (
     slept,
     trials,
 )
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, runqueue_policy
@@ -147,7 +148,7 @@ def _finding(model: Model, exits: _Exits) -> Finding:
         ],
         remedies=trials(list(exits.states.values()), [index_of(key) for key in exits.deep], exits.halts),
         alternatives=alternatives,
-        verify=f"{again(model)}   (runq.waking, p50 per wake-up)",
+        verify=time_under(model, "runq.waking"),
     )
 
 

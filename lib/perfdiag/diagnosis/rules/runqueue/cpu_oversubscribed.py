@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.runqueue.competition import (
     Competition,
     all_ns,
@@ -23,7 +24,7 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
 from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns, queued_ns
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
-from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, usable_cpus, widened_affinity
+from perfdiag.diagnosis.evidence.target import cpus_of, subject, usable_cpus, widened_affinity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
@@ -117,7 +118,7 @@ def _finding(
         ],
         remedies=_remedies(model, crowd),
         alternatives=["all threads wake at once, in bursts"],
-        verify=f"{again(model)}: runq.busy",
+        verify=time_under(model, "runq.busy"),
         returns=_returns(crowd),
     )
 
@@ -152,7 +153,7 @@ def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | No
             )
         ],
         alternatives=["a thundering herd: one event wakes all its waiters", "work arrives in bursts"],
-        verify=f"{again(model)}: runq.busy",
+        verify=time_under(model, "runq.busy"),
     )
 
 

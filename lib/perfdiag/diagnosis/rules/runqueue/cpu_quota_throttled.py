@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
-from perfdiag.diagnosis.evidence.target import CPU, again, setting, subject
+from perfdiag.diagnosis.evidence.fix_checks import steady, time_under
+from perfdiag.diagnosis.evidence.target import CPU, setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, runqueue_policy
 from perfdiag.diagnosis.rule import (
@@ -82,7 +83,7 @@ def throttled(model: Model) -> Iterable[Outcome]:
         evidence=evidence,
         remedies=[*_raised(group), _FEWER],
         alternatives=["more work, or a spinning thread, uses up the quota"],
-        verify=f"{again(model)}   (runq.throttled; nr_throttled in cpu.stat stops growing)",
+        verify=time_under(model, "runq.throttled"),
     )
 
 
@@ -127,7 +128,7 @@ def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
                 doubts=["the waits of single threads were not measured; they are in runq.busy"],
                 evidence=_periods(group),
                 remedies=[*_raised(group), _FEWER],
-                verify="nr_throttled in cpu.stat stops growing",
+                verify=steady(f"{group.path}/cpu.stat", "nr_throttled"),
             )
         else:
             part = group.throttled_periods / group.periods

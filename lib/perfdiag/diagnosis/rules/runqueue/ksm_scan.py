@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
-from perfdiag.diagnosis.evidence.target import again, setting
+from perfdiag.diagnosis.evidence.target import setting
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
     Check,
@@ -109,7 +110,7 @@ def _finding(model: Model, facts: SamePageMerging | None, rows: list[Row]) -> Fi
         evidence=evidence,
         remedies=remedies,
         alternatives=[f"{THREAD} ran there because no other CPU was free"],
-        verify=f"{again(model)}   (runq.busy behind {THREAD})",
+        verify=less(model, f"waiting behind {THREAD}", ns),
         others=[Other(0, THREAD, Relation.COMPETITOR)],
     )
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH
 from perfdiag.diagnosis.evidence.disk.wait_judgement import judge
+from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.session_waits import LOCK, lock_rows, sessions, wait_of
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, rule
@@ -106,7 +106,7 @@ def _finding(model: Model, flushes: Distribution, ns: int) -> Finding:
             fix("ALTER SYSTEM SET commit_delay = 500 lets sessions that commit at once share a flush (microseconds)"),
         ],
         ruled_out=["a slow disk"],
-        verify=f"{again(model)}   ({DISK}, {LOCK})",
+        verify=fewer(model, "flushes", flushes.count),
         inside=True,
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.session_waits import LOCK, activity
 from perfdiag.diagnosis.evidence.sql.idle_transactions import Behind, behind, idle, name_of
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import (
@@ -89,7 +89,7 @@ def _finding(model: Model, found: Behind) -> Finding:
         ],
         remedies=_remedies(model, short=short),
         alternatives=["another session holds the lock: pg_blocking_pids() shows it"] if found.open_ns else [],
-        verify=f"{again(model)}   ({LOCK})",
+        verify=time_under(model, LOCK),
         others=[Other(pid, plain(thread.comm), Relation.HOLDER)] if thread else [],
         inside=True,
     )

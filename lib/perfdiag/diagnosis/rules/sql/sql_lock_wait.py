@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.session_waits import LOCK, activity, wait_of
 from perfdiag.diagnosis.evidence.sql.idle_transactions import behind
 from perfdiag.diagnosis.evidence.sql.lock_roots import Root, root_of
-from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Other, Outcome, Relation, Remedy, rule
 from perfdiag.diagnosis.significance import (
@@ -110,7 +110,7 @@ def _finding(model: Model, kind: Kind, rows: Sequence[Row]) -> Finding:
         remedies=_remedies(model, kind, root),
         ruled_out=[] if behind(model).claims else ["sessions that are idle in a transaction"],
         alternatives=["many sessions take the same lock in turn, each for a short time"],
-        verify=f"{again(model)}   ({LOCK})",
+        verify=time_under(model, LOCK),
         others=[Other(thread.pid, plain(thread.comm), Relation.HOLDER)] if thread else [],
         inside=True,
     )

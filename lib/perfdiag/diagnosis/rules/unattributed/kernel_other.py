@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import (
@@ -81,7 +81,7 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
         evidence=[waits(together(rows), "waits"), waits(together(largest), f"of them in {next(iter(names))}")],
         remedies=[fix(with_stacks(model, "shows which code waits there, and in which kernel function"))],
         alternatives=[_OTHER_END] * fifo + ["a slow driver", "a debugger or terminal that does not read"],
-        verify=f"{again(model)}: fewer such waits (kernel.other)",
+        verify=time_under(model, OTHER),
     )
 
 

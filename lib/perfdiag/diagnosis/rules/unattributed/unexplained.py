@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
@@ -74,7 +75,7 @@ def unexplained(model: Model) -> Iterable[Outcome]:
         evidence=evidence,
         remedies=[fix(_report_it(model))],
         alternatives=["lost records"],
-        verify=f"{again(model)}   (unexplained under 1 %)",
+        verify=measured(model, f"unexplained under {percent(general_policy.unexplained_share)}, now {percent(part)}"),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.virtual.host_side import queued
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
@@ -70,7 +70,7 @@ def stolen(model: Model) -> Iterable[Outcome]:
                 fix("give the guests of that host fewer virtual CPUs than it has real ones"),
             ],
             alternatives=["used-up CPU credits of a small cloud instance", "a CPU limit set on this guest"],
-            verify=f"{again(model)}   (cpu.stolen), and vmstat 1 (st)",
+            verify=time_under(model, "cpu.stolen"),
         )
     elif beneath and (not model.measured("steal") or _never_moved(model)):
         text = f"steal {percent(share)} of busy time, or not reported; {beneath.evidence[0].text}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     BUSY,
     Exits,
@@ -107,7 +107,10 @@ def storm(model: Model) -> Iterable[Outcome]:
         evidence=[_by_reason(model, name, group) for name, group in list(groups.items())[:4]],
         remedies=[fix(_WHY.get(top, f"find the cause of {plain(top)} in the guest: perf kvm stat live"))],
         alternatives=["the guest boots, or runs nested guests"],
-        verify=f"{again(model)}   (exits per second and vm.exit for the same work)",
+        verify=measured(
+            model,
+            f"fewer than {virtual_policy.exits_per_busy_second:,.0f} exits per second of running, now {rate:,.0f}",
+        ),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.fix_checks import less
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     none_ran,
     runs_guests,
@@ -61,7 +62,7 @@ def guest_cpu(model: Model) -> Iterable[Outcome]:
             Evidence(f"{duration(ns)} in guests{idle_text}", float(ns), "ns", "kvm_entry" if exact else "tick"),
         ],
         remedies=[fix("run perfdiag latency inside the guest, on its slow process")],
-        verify=f"{again(model)} here, and perfdiag latency inside the guest",
+        verify=less(model, "vm.guest", model.ns("vm.guest")),
     )
 
 

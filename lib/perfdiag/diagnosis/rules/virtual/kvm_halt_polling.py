@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.target import again, setting
+from perfdiag.diagnosis.evidence.fix_checks import less
+from perfdiag.diagnosis.evidence.target import setting
 from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     Exits,
     limited,
@@ -83,7 +84,7 @@ def halt_polling(model: Model) -> Iterable[Outcome]:
         ],
         remedies=remedies,
         alternatives=["very many halts without polling"],
-        verify=f"{again(model)}   (vm.exit), and request times in the guests",
+        verify=less(model, "vm.exit", ns),
     )
 
 

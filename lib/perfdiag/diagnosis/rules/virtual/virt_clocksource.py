@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, DRIVERS, said, sampled
 from perfdiag.diagnosis.evidence.virtual.host_side import Bound, of_clock
@@ -140,7 +141,9 @@ def _finding(
         doubts=[bound.contradicts(sampled_ns)],
         evidence=evidence,
         remedies=[fix(why), fix("read the clock less often: cache timestamps for logs and statistics")],
-        verify=f"{again(model)}; cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
+        verify=checked(
+            "cat /sys/devices/system/clocksource/clocksource0/current_clocksource", f"kvm-clock or tsc, now {current}"
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED, CpuSamples, Part
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, virtual_policy
@@ -111,7 +112,7 @@ def _finding(model: Model, names: str, part: Part, claims: Claims, samples: int)
         ],
         remedies=[fix("give this guest the host's CPU model (host-passthrough, -cpu host); power it off first")],
         alternatives=["the hardware lacks it (check /proc/cpuinfo of the host)"],
-        verify=f"grep -m1 flags /proc/cpuinfo shows {names}; {again(model)}",
+        verify=checked("grep -m1 flags /proc/cpuinfo", f"has {names}"),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.evidence.virtual.emulated_access import CLOCK_READS, EMULATED, said, sampled
 from perfdiag.diagnosis.evidence.virtual.host_side import of_driver
@@ -147,7 +148,7 @@ def _touched(
             fix("move this work out of the guest"),
         ],
         alternatives=["a real device passed through to the guest"],
-        verify=f"{again(model)}   (no samples in {worst.driver}; lspci -k shows the new driver)",
+        verify=checked("lspci -k", f"another driver than {worst.driver}"),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
-from perfdiag.diagnosis.evidence.target import again, cpus_of, subject, widened_affinity
+from perfdiag.diagnosis.evidence.target import cpus_of, subject, widened_affinity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import (
@@ -75,7 +76,7 @@ def pinning(model: Model) -> Iterable[Outcome]:
                 fix("bind each virtual CPU to its own CPU, or none (virsh vcpupin)"),
             ],
             alternatives=["the guest has more virtual CPUs than the host has CPUs"],
-            verify=f"{again(model)}   (runq.busy behind own threads)",
+            verify=less(model, "waiting behind own threads", ns),
         )
         return
     waited = sum(thread.ns("runq.busy") for thread in vcpus)
