@@ -58,6 +58,26 @@ def test_a_burst_at_a_server_that_waits_for_connections() -> None:
     assert "asked for 128" in found.remedies[0].text and "8.00 s" in found.evidence[-1].text
 
 
+def test_idle_threads_that_do_not_accept_need_neither_workers_nor_a_longer_queue() -> None:
+    builder = Builder().thread("worker", cpu_user="100 ms", wait_events="9900 ms")
+    found = finding(listening(socket(17), builder=builder), ID)
+    assert "idle" in found.headline and len(found.remedies) == 1
+    assert "-p 100" in found.remedies[0].text and "longer queue do not help" in found.remedies[0].text
+
+
+def test_idle_threads_that_have_emptied_the_queue_met_a_burst() -> None:
+    builder = Builder().thread("worker", cpu_user="100 ms", wait_events="9900 ms")
+    found = finding(listening(socket(17, queued=0), builder=builder), ID)
+    assert "idle" not in found.headline and "asked for 128" in found.remedies[0].text and len(found.remedies) == 2
+
+
+@pytest.mark.parametrize("account", ["wait.parked", "disk.read", "net.receive"])
+def test_threads_that_wait_for_something_else_are_not_idle(account: str) -> None:
+    builder = Builder().thread("worker", cpu_user="100 ms", rest=account)
+    found = finding(listening(socket(17), builder=builder), ID)
+    assert "idle" not in found.headline and len(found.remedies) == 2
+
+
 def test_the_hosts_limit_cuts_what_the_program_asks_for() -> None:
     trial = finding(listening(socket(17), somaxconn=128), ID).remedies[1]
     assert trial.kind is RemedyKind.TRY and trial.text == "sysctl -w net.core.somaxconn=256"

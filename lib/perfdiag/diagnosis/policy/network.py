@@ -146,6 +146,11 @@ class NetworkPolicy(Family):
         "A thread that waits for connections for half of the window accepts what comes: the connections "
         "came in a burst.",
     )
+    idle_acceptors_share = share(
+        0.1,
+        "Threads that are busy for less than a tenth of their time could accept connections: something keeps them from"
+        " it.",
+    )
     slow_client_ns_per_byte = duration_ns(
         8,
         "A line of 1 Gbit/s: a client that takes a long answer as fast as that is not slow.",

@@ -6,7 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import first_of, plural
-from perfdiag.diagnosis.evidence.target import again, subject
+from perfdiag.diagnosis.evidence.fix_checks import checked
+from perfdiag.diagnosis.evidence.local.refused_descriptors import refusals
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
+from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.rule import (
@@ -23,10 +27,15 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import attempt, brief, duration, fix, percent, plain
 from perfdiag.facts.listeners import Listener, Listeners
 from perfdiag.model.model import Model
+from perfdiag.model.share_denominator import busy_ns_of
 from perfdiag.model.thread_accounts import ThreadLedger
 
 ID = "NET-LISTEN-OVERFLOW"
 OVERFLOWS, DROPS, OPENED = "TcpExt.ListenOverflows", "TcpExt.ListenDrops", "Tcp.PassiveOpens"
+_FASTER = fix(
+    "accept faster: more workers or processes on the port, or a thread that only accepts; other findings say what its"
+    " threads wait for instead"
+)
 LOOK = "ss -ltn (Recv-Q against Send-Q); nstat -az TcpExtListenOverflows TcpExtListenDrops"
 
 
@@ -64,8 +73,10 @@ class _Overflow:
     alternatives="A SYN flood; health checks or a scanner that open many connections at once; a program that is"
     " stopped or waits for something else, and accepts nothing.",
     remedies="Accept faster: more workers, or one thread that only accepts. Against bursts, a longer queue: the"
-    " backlog the program asks for, up to net.core.somaxconn.",
-    verify="Run nstat -az TcpExtListenOverflows twice under the same load: it does not grow.",
+    " backlog the program asks for, up to net.core.somaxconn. If its threads are idle, neither helps: a limit of"
+    " connections or open files keeps them from accepting.",
+    verify="Under the same load Recv-Q stays below Send-Q in ss -ltn, and nstat -az TcpExtListenOverflows does not"
+    " grow.",
     one_process=True,
 )
 def listen_overflow(model: Model) -> Iterable[Outcome]:
@@ -131,12 +142,62 @@ def _overflow(model: Model, mine: list[Listener], overflows: int) -> _Overflow:
 
 def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid: str) -> Finding:
     first, acceptor = found.sockets[0], found.acceptor
-    burst = acceptor is not None and acceptor.ns("net.accept") >= network_policy.accepting_share * model.window_ns
-    why = (
-        f"more arrive at once than its queue of {first.limit:,} holds, though {plain(acceptor.comm)} waits for them"
-        if burst and acceptor
-        else f"{subject(model)} does not accept them in time, and its queue holds {first.limit:,}"
+    why = f"{subject(model)} does not accept them in time, and its queue holds {first.limit:,}"
+    remedies, though = [_FASTER, _longer(first, listeners)], ""
+    accepts = acceptor is not None and acceptor.ns("net.accept") >= network_policy.accepting_share * model.window_ns
+    idle = bool(not_accepted_ns(model)) or _are_idle(model, first.pids)
+    if idle and not accepts and first.queued:
+        though = ", though its threads are idle"
+        why = f"the threads of {subject(model)} are idle and do not accept them"
+        remedies = [_held_back(model, first)]
+    elif accepts or idle:
+        who = plain(acceptor.comm) if acceptor and accepts else "an idle thread"
+        why = f"more arrive at once than its queue of {first.limit:,} holds, though {who} waits for them"
+        remedies.reverse()
+    return conclude(
+        model,
+        {},
+        headline=f"The accept queue of {brief(found.where)} is full{though}; connections get no answer",
+        claim=(
+            f"{plural(found.least, 'connection')} to {found.where} found the accept queue full and got no answer:"
+            f" {why}. Each client asks again after 1 s, then 3 s, then 7 s."
+        ),
+        mechanism=Mechanism.LIMIT,
+        severity=_severity(found),
+        doubts=[f"there may be more: {unsaid}" if unsaid else ""],
+        evidence=_evidence(found),
+        remedies=remedies,
+        alternatives=[
+            "a SYN flood, or checks that open many connections at once: ss -tn state syn-recv",
+            "the program is stopped or waits for something else, and accepts nothing",
+        ],
+        verify=checked(
+            f"watch -n 1 ss -ltn sport = :{first.port}",
+            f"under the same load Recv-Q, now {first.queued:,}, stays below Send-Q, {first.limit:,}",
+        ),
     )
+
+
+def _are_idle(model: Model, pids: Sequence[int]) -> bool:
+    """Return whether the threads of the processes that hold a socket are surely idle: a thread whose wait has no known
+    purpose may be busy."""
+    threads = [thread for thread in model.threads if thread.pid in pids]
+    wall_ns = sum(thread.wall_ns for thread in threads)
+    busy_ns = sum(busy_ns_of(thread) + thread.ns(PARKED) for thread in threads)
+    return wall_ns > 0 and busy_ns <= network_policy.idle_acceptors_share * wall_ns
+
+
+def _held_back(model: Model, first: Listener) -> Remedy:
+    """Return what to do about idle threads that do not accept: neither workers nor a longer queue help."""
+    if refusals(model):
+        return fix("raise the limit of open files: see FD-EXHAUSTION; more workers or a longer queue do not help")
+    limit = "find the limit that keeps its idle threads from accepting (maxconn, worker_connections, open files)"
+    look = f"strace -f -e trace=accept,accept4,epoll_ctl -p {first.pids[0]} shows whether they still listen"
+    return fix(f"{limit}: {look}; more workers or a longer queue do not help")
+
+
+def _evidence(found: _Overflow) -> list[Evidence]:
+    first, acceptor = found.sockets[0], found.acceptor
     evidence = [
         Evidence(
             f"{plural(found.dropped, 'connection')} dropped at {found.where}, {_at_least(found)} because the"
@@ -160,25 +221,7 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
         waited_ns = acceptor.ns("net.accept")
         text = f"{plain(acceptor.comm)} ({acceptor.tid}) waited {duration(waited_ns)} for connections"
         evidence.append(Evidence(text, float(waited_ns), "ns", "ledger"))
-    return conclude(
-        model,
-        {},
-        headline=f"The accept queue of {brief(found.where)} is full; connections get no answer",
-        claim=(
-            f"{plural(found.least, 'connection')} to {found.where} found the accept queue full and got no answer:"
-            f" {why}. Each client asks again after 1 s, then 3 s, then 7 s."
-        ),
-        mechanism=Mechanism.LIMIT,
-        severity=_severity(found),
-        doubts=[f"there may be more: {unsaid}" if unsaid else ""],
-        evidence=evidence,
-        remedies=_remedies(first, listeners, burst=burst),
-        alternatives=[
-            "a SYN flood, or checks that open many connections at once: ss -tn state syn-recv",
-            "the program is stopped or waits for something else, and accepts nothing",
-        ],
-        verify=f"{again(model)}, or nstat -az TcpExtListenOverflows twice under the same load: it does not grow",
-    )
+    return evidence
 
 
 def _severity(found: _Overflow) -> Severity:
@@ -187,15 +230,6 @@ def _severity(found: _Overflow) -> Severity:
     if found.least < network_policy.dropped_connects or found.share < general_policy.worth_share:
         return Severity.INFO
     return Severity.CRITICAL if found.share >= general_policy.fault_share else Severity.WARNING
-
-
-def _remedies(first: Listener, listeners: Listeners | None, *, burst: bool) -> list[Remedy]:
-    faster = fix(
-        "accept faster: more workers or processes on the port, or a thread that only accepts; other findings say"
-        " what its threads wait for instead"
-    )
-    longer = [_longer(first, listeners)]
-    return [*longer, faster] if burst else [faster, *longer]
 
 
 def _longer(first: Listener, listeners: Listeners | None) -> Remedy:
