@@ -162,3 +162,31 @@ def test_what_was_not_looked_at_is_said() -> None:
 def test_errors_come_before_any_slow_disk() -> None:
     diagnosis = diagnose(failing(3, kernel_log=log(), wait="2 s"))
     assert diagnosis.findings[0].id == ERRORS
+
+
+@pytest.mark.parametrize("kind", ["paravirtual", "emulated", "network", "loop", "ram", "stacked"])
+def test_smart_is_advised_for_no_virtual_disk(kind: str) -> None:
+    for id, model in ((MEMBER, of_kind(kind)), (ERRORS, failing_kind(kind))):
+        text = finding(model, id).remedies[0].text
+        assert "smartctl" not in text and "sdb" in text, text
+
+
+def test_smart_is_advised_for_a_real_disk_and_both_commands_where_the_kind_is_unknown() -> None:
+    for model, id in ((of_kind("physical"), MEMBER), (failing_kind("physical"), ERRORS)):
+        assert "smartctl -a /dev/sdb" in finding(model, id).remedies[0].text
+    for model, id in ((of_kind(None), MEMBER), (failing_kind(None), ERRORS)):
+        text = finding(model, id).remedies[0].text
+        assert "smartctl -a /dev/sdb" in text and "provider" in text
+
+
+def of_kind(kind: str | None) -> Model:
+    model = array({"8:0": "5 ms", "8:16": "40 ms", "8:32": "6 ms"})
+    return knowing(model, disks={key: replace(each, kind=kind) for key, each in model.facts.disks.items()})
+
+
+def failing_kind(kind: str | None) -> Model:
+    builder = (
+        Builder(window="20 s").thread("db", cpu_user="1 s").row("disk.read", "device:8:16", durations={"20 ms": 9})
+    )
+    builder.device("8:16", "read", count=200, service="5 ms", queue="1 us", errors=3)
+    return knowing(builder.model(), disks=disks(disk("8:16", "sdb", kind=kind)))

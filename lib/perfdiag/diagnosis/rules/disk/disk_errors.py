@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, backing, device_of
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits
+from perfdiag.diagnosis.evidence.disk.health_checks import health_of
 from perfdiag.diagnosis.evidence.fix_checks import checked, measured
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
@@ -119,7 +120,7 @@ def _errors(model: Model, where: Backing) -> Iterable[Finding]:
                 else []
             ),
         ],
-        remedies=_remedies(missing),
+        remedies=_remedies(_failing(model, where, [line.device for line in lines]), missing),
         alternatives=["a multipath failover", "a detached volume"],
         verify=_check(model, where, missing),
     )
@@ -153,15 +154,17 @@ def _failed(model: Model, line: schema.Device) -> Evidence:
     return Evidence(text, float(line.errors), "count", "block_rq_complete")
 
 
-def _remedies(missing: int) -> list[Remedy]:
-    found = [
-        fix(
-            "save the data first; then check smartctl -a, cable and port, or the provider's volume status; replace the"
-            " failing part"
-        )
-    ]
+def _failing(model: Model, where: Backing, devices: Sequence[str]) -> Disk | None:
+    """Return the disk that failed requests, else the only one that may be meant."""
+    if not devices and len(where.disks) > 1:
+        return None
+    return model.facts.disks.get((*devices, *where.disks)[0]) if devices or where.disks else None
+
+
+def _remedies(disk: Disk | None, missing: int) -> list[Remedy]:
+    found = [fix(f"save the data first; then check {health_of(disk)}; replace what fails")]
     if missing:
-        found.append(fix("check the missing member (mdadm --detail, smartctl -a) before you re-add it"))
+        found.append(fix(f"before you re-add the missing member (mdadm --detail), check {health_of(None)}"))
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing
 from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, unmeasured, waited
+from perfdiag.diagnosis.evidence.disk.health_checks import health_of
 from perfdiag.diagnosis.evidence.disk.slow_members import Comparison, comparisons
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.target import again
@@ -108,8 +109,8 @@ def _finding(model: Model, item: Waited, found: Comparison, claims: dict[Claim, 
         ],
         remedies=[
             fix(
-                f"check smartctl -a, cable and port of {shown}; if errors grow, replace it once no other member is"
-                " missing (cat /proc/mdstat, lvs)"
+                f"check {health_of(model.facts.disks.get(found.slowest))}; if errors grow, replace it once no other"
+                " member is missing (cat /proc/mdstat, lvs)"
             )
         ],
         alternatives=["other use of that disk alone", "a rebuild", "a slower cable or port"],
