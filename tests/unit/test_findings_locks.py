@@ -27,7 +27,7 @@ def test_a_holder_in_a_flush_makes_the_flush_the_root() -> None:
     holder = Builder().thread("committer", tid=200, cpu_user="1 s", disk_flush=("8 s", 400))
     found = finding(waiters(holder), ID)
     assert found.severity is Severity.WARNING
-    assert "committer (200)" in found.claim
+    assert "committer (200)" in found.claim and "committer (200)" in found.headline
     assert "disk.flush" in found.claim
     assert sum(found.claims.values()) == 16_000_000_000
     assert "DISK-FLUSH-SLOW" in found.remedies[0].text

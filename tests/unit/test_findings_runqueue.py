@@ -364,3 +364,25 @@ def test_own_threads_that_queue_because_neighbours_have_the_cpus_are_no_fault() 
 @pytest.mark.parametrize("id", ["CPU-CONTENTION", "CPU-OVERSUBSCRIBED"])
 def test_a_recording_cut_off_before_its_rows_does_not_know_who_ran(id: str) -> None:
     assert "unknown what" in silence(replace(waiting("task:7:x").model(), rows=[]), id).reason
+
+
+def contended(**others: str) -> Finding:
+    """A thread waits for CPUs that these had: a time for each "comm_PID"."""
+    builder = Builder().thread("app", cpu_user="1 s")
+    for who, time in others.items():
+        comm, _, pid = who.rpartition("_")
+        builder.row("runq.busy", f"task:{pid}:{comm.replace('_', '/')}", time, count=100)
+    return finding(builder.model(), "CPU-CONTENTION")
+
+
+def test_a_headline_names_who_had_the_cpus_with_their_pids() -> None:
+    assert "sh (7)" in contended(sh_7="3 s", tar_8="1 s").headline
+    shared = contended(sh_7="1500 ms", tar_8="1400 ms", cc_9="800 ms").headline
+    assert "sh (7)" in shared and "tar (8)" in shared and "cc" not in shared
+    assert "sh (7 and 1 more)" in contended(sh_7="2 s", sh_8="1 s").headline
+
+
+def test_the_weight_of_a_kernel_thread_is_no_remedy() -> None:
+    found = contended(sh_7="3 s", kworker__14="1 s").remedies[-1].text
+    assert "sh (7)" in found and "14" not in found
+    assert "kworker/ (14)" in contended(kworker__14="3 s").remedies[-1].text

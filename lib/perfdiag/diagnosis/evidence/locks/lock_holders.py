@@ -12,7 +12,7 @@ from perfdiag.diagnosis.evidence.runqueue.competition import competition, long_n
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.policy import locks_policy
-from perfdiag.diagnosis.significance import plain, thread_of, total_ns
+from perfdiag.diagnosis.significance import brief, plain, thread_of, total_ns
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.stacks.symbols import caller
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, summed
@@ -336,13 +336,14 @@ def _busy(account: str) -> bool:
 
 
 def in_brief(holder: Holder) -> str:
-    """Return how a headline continues: what the holder does meanwhile, "" if unknown."""
+    """Return how a headline continues: who holds it, if that is one thread, and what it does meanwhile, if known."""
+    who = f"its holder, {brief(holder.name)}," if holder.one else "the thread that holds it"
     if holder.another:
-        return ", and its holder waits for another lock"
+        return f", and {who} waits for another lock"
     if not holder.root:
-        return ""
+        return f", mostly held by {brief(holder.name)}" if holder.one else ""
     doing = does_in_brief(holder.way or holder.root)
-    return f", which {doing}" if holder.known else f", and the thread that holds it {doing}"
+    return f", which {doing}" if holder.known else f", and {who} {doing}"
 
 
 def path(holder: Holder) -> str:

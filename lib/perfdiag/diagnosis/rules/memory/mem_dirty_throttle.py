@@ -152,6 +152,8 @@ def _headline(model: Model, case: _Case) -> str:
         return f"{subject(model, begin=True)} is paused: {largest.name} fills memory with dirty pages"
     if case.victim:
         return f"{subject(model, begin=True)} is paused: other processes write too fast to {brief(case.place)}"
+    if case.elsewhere and (writer := case.elsewhere.writer):
+        return f"{writer.name} fills memory with dirty pages of {brief(case.elsewhere.name)}; other writers are paused"
     if case.elsewhere:
         return f"Writers are paused: {brief(case.elsewhere.name)} holds most dirty pages of the host"
     if case.writers and (culprit := case.writers.culprit):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.fix_checks import time_under
@@ -63,6 +63,7 @@ from perfdiag.recording.distribution import Distribution
 ACCIDENT_NS, ACCIDENT_PART = 100_000_000, 1 / 3
 SHOWN = 3  # other processes by name
 CLAIMED = 2  # of them in the claim
+HEADED = 2  # of them in the headline
 LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
 STAT = "/proc/PID/stat"
 
@@ -158,27 +159,42 @@ def _claim(model: Model, names: list[str], ns: int) -> str:
     return f"Runnable threads waited {duration(ns)} for CPUs used by other processes: {behind}.{yields}"
 
 
-def _headline(rows: Iterable[Row], inferred_ns: int) -> str:
-    largest = _largest(rows, inferred_ns)
-    pids = {other.pid for other in _others(rows) if other.comm == plain(largest)}
-    number = f" ({pids.pop()})" if len(pids) == 1 and 0 not in pids else ""
-    return f"Threads wait for a CPU used by {f'{brief(plain(largest))}{number}' if largest else 'other processes'}"
+def _headline(rows: Sequence[Row], inferred_ns: int) -> str:
+    """Return the headline with the process that had the CPU for most of the waiting, else with the largest two."""
+    parts, pids = _by_comm(rows), _pids(rows)
+    ranked = sorted(parts, key=lambda comm: (-parts[comm], comm))
+    whole = sum(parts.values()) + inferred_ns
+    least = next((count for count in (1, HEADED) if 2 * sum(parts[comm] for comm in ranked[:count]) > whole), 0)
+    names = [_with_pid(comm, pids.get(comm, [])) for comm in ranked[:least]]
+    return f"Threads wait for a CPU used by {' and '.join(names) or 'other processes'}"
 
 
-def _largest(rows: Iterable[Row], inferred_ns: int) -> str:
-    """Return the name of the process on the CPU for most of the waiting, "" if there is no such process."""
-    parts = _by_comm(rows)
-    comm = max(parts, key=lambda each: parts[each], default="")
-    return comm if comm and 2 * parts[comm] > sum(parts.values()) + inferred_ns else ""
+def _with_pid(comm: str, pids: Sequence[int]) -> str:
+    """Return a name with the pid, of several processes of that name with the one that ran longest and their number."""
+    more = f" and {len(pids) - 1} more" if len(pids) > 1 else ""
+    return f"{brief(plain(comm))} ({pids[0]}{more})" if pids and pids[0] else brief(plain(comm))
 
 
-def _others(rows: Iterable[Row]) -> list[Other]:
-    """Return the processes on the CPU with their pids, the longest first."""
+def _pids(rows: Iterable[Row]) -> dict[str, list[int]]:
+    """Return the pids of each name, the one that was on the CPU for most of the waiting first."""
+    found: dict[str, dict[int, int]] = {}
+    for (pid, comm), ns in _by_process(rows).items():
+        found.setdefault(comm, {})[pid] = ns
+    return {comm: sorted(of, key=lambda pid: (-of[pid], pid)) for comm, of in found.items()}
+
+
+def _by_process(rows: Iterable[Row]) -> dict[tuple[int, str], int]:
     found: dict[tuple[int, str], int] = {}
     for row in rows:
         number = row.key.split(":", 2)[1]
         who = int(number) if number.isdecimal() else 0, comm_of(row.key)
         found[who] = found.get(who, 0) + row.distribution.sum_ns
+    return found
+
+
+def _others(rows: Iterable[Row]) -> list[Other]:
+    """Return the processes on the CPU with their pids, the longest first."""
+    found = _by_process(rows)
     largest = sorted(found, key=lambda who: (-found[who], who))[:SHOWN]
     return [Other(pid, plain(comm), Relation.COMPETITOR) for pid, comm in largest]
 
@@ -221,19 +237,32 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
     found += [_niced(model, pid, nice) for pid, nice in list(yielding(model).items())[:1]]
     found += [remedy for remedy in (widened_affinity(model), _weight(model)) if remedy]
     parts = _by_comm(rows)
-    felt = _felt(parts, sum(parts.values()) + inferred_ns)
-    largest = felt[0][0] if felt else ""
-    named = [other for other in _others(rows) if other.comm in {plain(comm) for comm, _ in felt} and other.pid]
-    who = ", ".join(f"{other.comm} ({other.pid})" for other in named) or plain(largest)
+    felt = [comm for comm, _ in _felt(parts, sum(parts.values()) + inferred_ns)]
+    pids = _pids(rows)
+    named = [f"{plain(comm)} ({pid})" for comm in felt if not _of_kernel(comm) for pid in pids[comm] if pid][:SHOWN]
+    who = ", ".join(named) or "these processes"
     advice = f"lower the CPU weight of {who}, limit it with a quota, or move it to other CPUs or another host"
     if not felt:
         advice = "find the process on these CPUs (perf sched record -a), then lower its CPU weight or move it"
-    elif largest.startswith(KERNEL_THREADS):
-        advice = (
-            f"find the work of the kernel thread {plain(largest)} (interrupts, writeback, memory); leave its priority"
-        )
+    elif _of_kernel(felt[0]):
+        advice = _kernel_work(felt[0], pids[felt[0]])
     found.append(fix(advice))
     return found
+
+
+def _of_kernel(comm: str) -> bool:
+    return comm.startswith(KERNEL_THREADS)
+
+
+def _kernel_work(comm: str, pids: Sequence[int]) -> str:
+    """Return how to find what a kernel thread works for: its priority is no remedy."""
+    look = f"cat /proc/{pids[0]}/stack, several times" if pids and pids[0] else "perf record -a -g"
+    if comm.startswith("kworker/"):
+        probe = "tracepoint:workqueue:workqueue_execute_start { @[ksym(args.function)] = count(); }"
+        look = f"bpftrace -e '{probe}'"
+    elif comm.startswith("ksoftirqd/"):
+        look = "mpstat -I SCPU 1"
+    return f"find the work of the kernel thread {_with_pid(comm, pids)}, and leave its priority: {look}"
 
 
 def _niced(model: Model, pid: int, nice: int) -> Remedy:

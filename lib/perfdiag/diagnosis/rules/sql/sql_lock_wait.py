@@ -117,7 +117,9 @@ def _finding(model: Model, kind: Kind, rows: Sequence[Row]) -> Finding:
 
 
 def _headline(root: Root | None) -> str:
-    return f", and whoever holds them {root.in_brief}" if root and root.account else ""
+    if root is None or not root.account:
+        return ""
+    return f", and {f'its holder, {root.name},' if root.tid else 'whoever holds them'} {root.in_brief}"
 
 
 def _claim(root: Root | None) -> str:
