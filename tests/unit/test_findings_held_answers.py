@@ -14,16 +14,16 @@ from unit.support.judging import check, finding, outcomes
 DELAYED = "NET-DELAYED-ACK"
 
 
-def answering(held: str | None, declined: int = 0) -> Model:
-    return builder_of(held, declined).model()
+def answering(held: str | None, unsure: int = 0) -> Model:
+    return builder_of(held, unsure).model()
 
 
-def builder_of(held: str | None, declined: int = 0) -> Builder:
+def builder_of(held: str | None, unsure: int = 0) -> Builder:
     """A worker that answers two hundred requests within 44 ms each, held back for so long together."""
     builder = Builder().thread("worker", cpu_user="100 ms", net_request="9 s")
     fields = {} if held is None else {"held_ns": held}
     return builder.exchange(
-        "port:80", "accepted", {"44 ms": 200}, name="GET /", accounts={"cpu.user": "90 ms"}, declined=declined, **fields
+        "port:80", "accepted", {"44 ms": 200}, name="GET /", accounts={"cpu.user": "90 ms"}, unsure=unsure, **fields
     )
 
 
@@ -50,8 +50,8 @@ def test_answers_that_leave_at_once_are_none(held: str | None) -> None:
 
 
 def test_where_the_time_of_requests_is_not_known_answers_held_back_claim_none() -> None:
-    model = answering("8.6 s", declined=40)
+    model = answering("8.6 s", unsure=200)
     assert model.request_time is None
     found = finding(model, DELAYED)
     assert found.severity is Severity.WARNING and not found.claims
-    assert check(answering("4 s", declined=40), DELAYED)
+    assert check(answering("4 s", unsure=200), DELAYED)

@@ -81,7 +81,7 @@ def test_answers_that_are_not_taken_make_no_request_slow_to_arrive() -> None:
 
 
 def test_where_the_time_of_requests_is_not_known_the_waits_tell() -> None:
-    model = worker("8 s", {"85 ms": 100}, declined=10).model()
+    model = worker("8 s", {"85 ms": 100}, unsure=100).model()
     assert model.request_time is None
     found = finding(model, ID)
     assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", CLIENT): 8_000_000_000}
@@ -89,7 +89,7 @@ def test_where_the_time_of_requests_is_not_known_the_waits_tell() -> None:
 
 
 def test_waits_as_long_as_a_delayed_acknowledgement_blame_no_client() -> None:
-    model = worker("4300 ms", {"45 ms": 100}, declined=10).model()
+    model = worker("4300 ms", {"45 ms": 100}, unsure=100).model()
     assert model.request_time is None
     found = finding(model, ID)
     assert (found.severity, found.mechanism) == (Severity.INFO, Mechanism.UNDETERMINED)
@@ -189,11 +189,11 @@ def test_a_thread_that_waits_in_send_is_not_counted_twice() -> None:
 
 
 def test_where_the_time_of_requests_is_not_known_answers_not_taken_claim_none() -> None:
-    model = loop("8 s", declined=10).model()
+    model = loop("8 s", unsure=100).model()
     assert model.request_time is None
     found = finding(model, ID)
     assert found.severity is Severity.WARNING and not found.claims
-    assert check(loop("4 s", declined=10).model(), ID), "less than half of the time of those requests"
+    assert check(loop("4 s", unsure=100).model(), ID), "less than half of the time of those requests"
 
 
 def test_who_was_asked_itself_is_no_client() -> None:

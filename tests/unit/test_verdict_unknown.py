@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from perfdiag.diagnosis.evidence.idle import parked_threads
+from perfdiag.diagnosis.other_hands import with_other_hands
 from perfdiag.diagnosis.rule import Confidence
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -51,9 +52,13 @@ def test_where_requests_are_counted_it_is_half_of_the_time_with_any(inside_s: in
 
 def test_requests_that_were_not_followed_are_said_beside_it() -> None:
     """Eight at a time wait for one flush: they take eight times as long as that."""
-    found = verdict(flushing(8, inside_s=9, requests=200), 8)
-    assert found.kind == Kind.CAUSE.value and found.ids == ["DISK-FLUSH-SLOW"]
-    assert "Flushes are slow" in found.sentences[0] and "could not be followed" in found.sentences[1]
+    for flush_s, kind in ((8, Kind.CAUSE), (3, Kind.CANNOT_TELL)):
+        model = flushing(flush_s, inside_s=9, requests=200)
+        slow = finding("DISK-FLUSH-SLOW", {"disk.flush": flush_s * S}, headline="Flushes are slow")
+        found = made(model, *with_other_hands(model, [slow])).verdict
+        assert found.kind == kind.value and found.ids == ["DISK-FLUSH-SLOW"]
+        first, second = found.sentences[:2] if kind is Kind.CAUSE else found.sentences[1::-1]
+        assert "Flushes are slow" in first and "of request time could not be followed" in second
 
 
 def test_it_is_less_sure_by_a_step() -> None:

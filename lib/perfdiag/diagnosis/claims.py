@@ -26,6 +26,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from perfdiag.diagnosis.evidence.requests.parts_inside import parts_inside
 from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.precedence import levels
 from perfdiag.diagnosis.rule import Claim, Confidence, Finding, Role, Rule, Severity, account_of
@@ -108,23 +109,6 @@ def _answers_fast(model: Model) -> bool:
     )
 
 
-def _inside(model: Model) -> dict[Claim, float]:
-    """Return which part of the threads' time counts, by account and, of waits on futexes, by row: more than 1 where
-    several requests wait for what one thread does."""
-    time = model.request_time
-    if time is None:
-        return {}
-    found: dict[Claim, float] = {
-        name: time.accounts.get(name, 0) / total.ns for name, total in model.accounts.items() if total.ns
-    }
-    known = {account for account, _ in time.rows}
-    row_ns: defaultdict[tuple[str, str], int] = defaultdict(int)
-    for row in model.rows:
-        if row.account in known:
-            row_ns[row.account, row.key] += row.distribution.sum_ns
-    return found | {pair: time.rows.get(pair, 0) / ns for pair, ns in row_ns.items() if ns}
-
-
 class _Purse:
     """What nobody has been granted yet: of the target, of each account, and of each row."""
 
@@ -134,7 +118,7 @@ class _Purse:
         self.account_ns = dict(self.accounts)
         idle = (name for name in model.accounts if not counted(name) and name not in self.accounts)
         self.idle = {name: model.ns(name) for name in idle}
-        self.inside = _inside(model)
+        self.inside = parts_inside(model)
         rows: defaultdict[tuple[str, str], int] = defaultdict(int)
         for row in model.rows:
             rows[row.account, row.key] += self._inside((row.account, row.key), row.distribution.sum_ns)

@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.locks.wait_paths import with_paths
 from perfdiag.diagnosis.evidence.requests.loops_behind import with_loops
 from perfdiag.diagnosis.evidence.requests.queued_behind import with_queues
 from perfdiag.diagnosis.evidence.requests.slow_requests import with_remedies
+from perfdiag.diagnosis.other_hands import with_other_hands
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Silence
 from perfdiag.diagnosis.rules import RULES
@@ -63,7 +64,9 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
         coverage.contradictions or coverage.closed_error > general_policy.closed_error_share
     ):  # nothing is sure, whatever a rule looked at
         findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
-    settled = claims.settle(model, with_queues(model, with_loops(model, with_paths(model, findings))), rules)
+    for extend in (with_paths, with_loops, with_other_hands, with_queues):
+        findings = extend(model, findings)
+    settled = claims.settle(model, findings, rules)
     return Diagnosis(
         with_remedies(model, settled.findings), checks, silences, settled.unclaimed_ns, settled.superseded, unasked
     )

@@ -146,7 +146,7 @@ class Model:
     applications: Sequence[schema.Application] = ()
     statements: Sequence[schema.Statement] = ()
     database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects
-    request_time: RequestTime | None = None  # None: not known well enough to rank causes by it
+    request_time: RequestTime | None = None  # None: it serves hardly any
     host: Host | None = None  # None: of chosen processes
     host_side: HostSide | None = None  # None: the report of one recording
     unseen: frozenset[str] = frozenset()  # accounts that who recorded cannot tell: their time stands in others

@@ -136,10 +136,14 @@ def _rest(label: str) -> str:
 
 
 def fix(report: Report, page: Page) -> Section:
-    """Return the first remedy of every fault, with their numbers; if the cause is unknown, what would show it."""
-    if report.verdict.status not in FAULTS:
-        return Section(_tells(report, page), [], gap=False)
+    """Return the first remedy of every fault, with their numbers; if the cause is unknown, that of the fault that is
+    known, and what would show the cause."""
     remedied = [(number, each) for number, each in faults(report) if each.remedy]
+    if report.verdict.status == CANNOT_TELL:
+        text = " ".join(report.verdict.sentences)
+        remedied = [(number, each) for number, each in remedied if says(text, each)]
+    elif report.verdict.status not in FAULTS:
+        remedied = []
     causes = [(number, each) for number, each in remedied if each.mechanism != Mechanism.MISSED.value]
     remedied = remedied if page.full else causes or remedied  # of a missed objective the remedy is that of its cause
     several = len(faults(report)) > 1

@@ -66,6 +66,10 @@ class CpuPolicy(Family):
         10_000_000,
         "A thread that sleeps at least every 10 ms of CPU time does not spin; event loops sleep after microseconds.",
     )
+    served_known_share = share(
+        0.9,
+        "The CPU time of requests is known if one thread each served this part of their time.",
+    )
     spinning_copied_share = share(
         0.06,
         "A receive with data copies it: no copy in 50 samples leaves at most 6 % for copying.",

@@ -28,6 +28,10 @@ class RequestsPolicy(Family):
         0.5,
         "At least this part of the time without a call under way must be in no account that explains it.",
     )
+    handed_share = share(
+        0.1,
+        "What requests do not wait for is only said where nine tenths of their time were followed.",
+    )
     blocking_program_share = share(
         0.1,
         "A program with a smaller part of the target's CPU samples names no function.",

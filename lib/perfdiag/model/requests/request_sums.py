@@ -92,13 +92,6 @@ def added(sums: Iterable[Sums]) -> Sums:
     return whole
 
 
-def known_ns(of: Sums) -> int:
-    """Return the time whose account is known: all that one thread served, and of the others, as Go's goroutines are,
-    the calls that were made for them, beyond what the former can have made."""
-    waited_ns = sum(of.accounts.get(name, 0) for name in (*WAITS_FOR_PEERS, "wait.events"))
-    return of.whole_ns + max(0, min(of.peers_ns - waited_ns, of.ns - of.whole_ns))
-
-
 def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, int]:
     """Return where requests spent their time; `parked`: on which futexes, or for which peers, by account and key.
 
@@ -169,7 +162,6 @@ __all__ = [
     "accounts_of",
     "added",
     "divided",
-    "known_ns",
     "move",
     "of_all",
     "of_slow",

@@ -1,4 +1,4 @@
-"""What the time of the requests of a recording consists of, where enough of it is known."""
+"""What the time of the requests of a recording consists of, and which part of it is unknown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from perfdiag.model.requests.request_sums import (
     accounts_of,
     added,
     divided,
-    known_ns,
     move,
     of_all,
     of_slow,
@@ -35,17 +34,12 @@ from perfdiag.recording.accounts import Kind, kind_of
 # window: not the batch job with a page of metrics.
 SERVES = 0.5
 LASTS = 0.25
-# Of requests whose time is known by account less than this, the threads' own books say more.
-ENOUGH_KNOWN = 0.9
 # Fewer requests say something only if they last for a good part of the window.
 ENOUGH_REQUESTS = 10
 # Requests that mostly wait for news, by their own choice, would hide what all others wait for.
 TOLERABLE_NEWS = 0.5
 # Likewise those of which nothing tells whether they are requests: what clients acknowledge looks the same.
 TOLERABLE_UNSURE = 0.5
-# Requests on shared connections are told apart by nobody.  A connection that is declined counts as one, however much it
-# carries: where that is most of what the target does, the rest of its requests is no good part of its time.
-TOLERABLE_SHARED = 0.05
 
 
 @dataclass(frozen=True)
@@ -67,6 +61,8 @@ class RequestTime:
     queued: Mapping[Reader, int] = field(
         default_factory=dict
     )  # of QUEUED: by readers, in accounts as those of requests
+    untold: float = 0.0  # the part of all requests that nobody tells apart, or that was lost
+    handed_ns: int = 0  # of REST: of requests that went from thread to thread
 
     @property
     def met(self) -> Met:
@@ -76,8 +72,16 @@ class RequestTime:
     @property
     def uncertain_ns(self) -> int:
         """Return the time that could hide another cause."""
-        unfollowed = () if self.by.followed else (QUEUED,)
-        return sum(self.accounts.get(name, 0) for name in (REST, "unexplained", *unfollowed))
+        ns = sum(self.accounts.get(name, 0) for name in (REST, "unexplained")) + self._unread_ns
+        return max(ns, round(self.untold * self.ns))  # those may be the same requests
+
+    @property
+    def _unread_ns(self) -> int:
+        """Return for how long requests lay unread while nothing shows what their readers did."""
+        queued_ns, left = self.accounts.get(QUEUED, 0), 1 - sum(self.met.passed_on.values())
+        if not self.by.followed:
+            return queued_ns
+        return round(queued_ns * min(1.0, self.met.unknown / left)) if left > 0 else 0
 
 
 def request_time(
@@ -90,24 +94,22 @@ def request_time(
     window_ns: int,
     left: Sequence[schema.RequestLeft] = (),
 ) -> RequestTime | None:
-    """Return what the requests' time consists of; None where too little of it is known to rank causes by it.
+    """Return what the requests' time consists of; None where they are too little of the busy time and the window.
 
-    `finer` says, of an account that the kernel side books and evidence divides afterwards, how the target's time in it
-    was divided; `parked`, on which futexes requests waited; `left`, which nobody has read: these count with the time
-    they have waited so far.  Of the busy time, and the window, requests must be a good part.  With an objective that
+    `finer` says how the target's time in an account of the kernel side was divided; `parked`, on which futexes requests
+    waited; `left`, which nobody has read: these count with the time they have waited so far.  With an objective that
     some missed it is the time of those, beyond the median of their name.
     """
     served = [each.line for each in exchanges if each.served]
+    missed = [each for each in exchanges if each.served and each.line.over_slo]
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
-    few = whole.count + left_count < ENOUGH_REQUESTS and whole.ns + left_ns < LASTS * window_ns
-    news = parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns)
-    if few or news or not whole.ns + left_ns or not _told_apart(served, whole, lost):
-        return None
     all_rows = _rows(whole, parked.ns)
-    if _inside_ns(whole, all_rows) < SERVES * busy_ns and whole.ns + left_ns < LASTS * window_ns:
+    lasts = whole.ns + left_ns >= LASTS * window_ns
+    few = whole.count + left_count < ENOUGH_REQUESTS or _inside_ns(whole, all_rows) < SERVES * busy_ns
+    news = parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns)
+    if not whole.ns + left_ns or (few and not lasts) or news or unsure(served):
         return None
-    missed = [each for each in exchanges if each.served and each.line.over_slo]
     if any(each.median_ns is None for each in missed):
         return None
     slow = _added_parts(_excess(each, parked) for each in missed)
@@ -119,7 +121,7 @@ def request_time(
         ranked[PEERS] = _of_others(ranked.get(PEERS, 0), exchanges)
     accounts = _held_up(_divided(ranked, finer), by)
     return RequestTime(
-        (sum(each.line.over_slo for each in missed) if slow else whole.count) + left_count,
+        told.count + left_count,
         sum(accounts.values()),
         accounts,
         by,
@@ -129,6 +131,8 @@ def request_time(
         all_rows,
         parked.tids,
         _queued(accounts.get(QUEUED, 0), by.met, divided(told), finer),
+        _untold(served, lost),
+        min(accounts.get(REST, 0), told.ns - told.whole_ns),
     )
 
 
@@ -206,13 +210,15 @@ def _inside_ns(whole: Sums, rows: Mapping[tuple[str, str], int]) -> int:
     return sum(ns for account, ns in spent if kind_of(account) is Kind.LATENCY)
 
 
-def _told_apart(served: Sequence[schema.Exchange], whole: Sums, lost: Mapping[str, int]) -> bool:
-    """Return whether nearly all requests were followed, each by itself."""
-    if known_ns(whole) < ENOUGH_KNOWN * whole.ns or unsure(served):
-        return False
-    if lost.get("connections_full") or lost.get("exchanges_full"):
-        return False
-    return sum(line.early + line.declined for line in served) <= TOLERABLE_SHARED * whole.count
+def _untold(served: Sequence[schema.Exchange], lost: Mapping[str, int]) -> float:
+    """Return which part of the requests nobody tells apart, as on shared connections, or was lost.
+
+    A connection that is declined or lost counts as one request, however much it carries.
+    """
+    lost_count = sum(lost.get(name, 0) for name in ("connections_full", "exchanges_full"))
+    count = sum(line.count for line in served) + sum(line.declined for line in served) + lost_count
+    untold = sum(line.early + line.declined for line in served) + lost_count
+    return min(1.0, untold / count) if count else 0.0
 
 
 def _queued(
@@ -247,7 +253,6 @@ def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]
 
 __all__ = [
     "ARRIVING",
-    "ENOUGH_KNOWN",
     "ENOUGH_REQUESTS",
     "HELD",
     "PEERS",

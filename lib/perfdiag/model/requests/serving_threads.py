@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from perfdiag.model.requests.unread_requests import LISTENS, Met, Part, met_at_loops, met_at_workers
+from perfdiag.model.requests.unread_requests import LISTENS, PARKED, Met, Part, met_at_loops, met_at_workers
 from perfdiag.model.thread_accounts import ThreadLedger
 
 # A loop reads from many connections with one thread, which reads most of what its process does.  Workers are never seen
@@ -42,8 +42,8 @@ def servers(threads: Sequence[ThreadLedger], unread: Sequence[Part] = (), error:
 
 
 def taken(loop: ThreadLedger) -> float:
-    """Return in which part of its time an event loop is with somebody."""
-    return 1 - loop.ns(*LISTENS) / max(1, loop.wall_ns)
+    """Return in which part of its time an event loop is surely with somebody: a blocked one may be idle."""
+    return 1 - loop.ns(*LISTENS, PARKED) / max(1, loop.wall_ns)
 
 
 def _busy(loops: Sequence[ThreadLedger]) -> float:

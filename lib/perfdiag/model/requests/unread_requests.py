@@ -152,7 +152,7 @@ def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:
             passed_on[part.named] += part.part
         elif listened:
             unheard += part.part
-        else:
+        elif part.root != PARKED or _is_taken(part):
             others[part.account] += part.part
             roots[_reader(part)] += part.part
             if _is_taken(part):

@@ -38,7 +38,7 @@ def _is_unknown(it: Situation) -> bool:
 
 def _faults(it: Situation) -> list[str]:
     missed_only = all(is_objective(finding.id) for finding in it.faults)  # that tells of no cause
-    return [*map(said, it.faults[:2]), *it.slept, *(_look(it) if missed_only else [])]
+    return [*map(said, it.faults[:2]), *it.slept, *(it.look if missed_only else [])]
 
 
 def _full_thread(it: Situation) -> list[str]:
@@ -147,10 +147,6 @@ def _unseen(it: Situation) -> list[str]:
     return work.untold_tasks(it.model) or perhaps(it.hidden)
 
 
-def _look(it: Situation) -> list[str]:
-    return work.untold_tasks(it.model) or next_step(it.model)
-
-
 def _waited(it: Situation) -> str:
     return f"It waited {it.waits}."
 
@@ -176,7 +172,7 @@ _ILL = (
         "requests are slow, and were not followed",
         lambda it: it.not_followed,
         Kind.CANNOT_TELL,
-        lambda it: [it.not_followed, *_look(it), *it.slept, it.busy],
+        lambda it: [it.not_followed, *it.look, *it.slept, it.busy],
         _largest,
     ),
     Case[Situation](

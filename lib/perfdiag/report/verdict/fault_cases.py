@@ -18,6 +18,7 @@ from perfdiag.report.verdict.sentences import (
     failed,
     full_thread,
     largest_found,
+    largest_known,
     next_step,
     of_busy_time,
     reasons,
@@ -34,10 +35,7 @@ def _leads(it: Situation) -> bool:
     unknown time is then mentioned beside it, and makes it less certain."""
     if it.cause.role is Role.BACKGROUND or it.cause.confidence is Confidence.LOW:
         return False
-    inside = it.model.requests_inside
-    awaited_ns = sum(level.sum_ns for level in inside.levels) if inside else 0
-    long_ns = LEADING * (awaited_ns or it.model.window_ns)
-    return it.cause.share >= LEADING and it.cause.taken_ns >= long_ns
+    return it.cause.share >= LEADING and it.cause.taken_ns >= LEADING * it.awaited_ns
 
 
 def _gaps(it: Situation) -> list[int]:
@@ -192,7 +190,7 @@ CASES = (
         "requests are slow, and were not followed",
         lambda it: it.not_followed,
         Kind.CANNOT_TELL,
-        lambda it: [it.not_followed, *work.untold_tasks(it.model), largest_found(it.timed[:1])],
+        lambda it: [it.not_followed, *work.untold_tasks(it.model), largest_known(it.cause)],
         lambda it: it.timed[:1],
     ),
     Case[Situation](

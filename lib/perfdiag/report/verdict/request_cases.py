@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perfdiag.common.units import duration, first_of, share
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity, is_elsewhere, is_objective
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity, account_of, is_elsewhere, is_objective
 from perfdiag.model.requests.request_sums import PARKED, QUEUED, REST
 from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import phrase_of
@@ -16,7 +16,7 @@ from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
     Kind,
-    largest_found,
+    largest_known,
     left_unread,
     lost_share,
     next_step,
@@ -48,7 +48,33 @@ class Requests(Situation):
         """How much of that time could hide another cause."""
         explained_ns = sum(finding.claims.get(REST, 0) for finding in self.timed)  # of what was not followed
         lost_ns = round(lost_share(self.model) * self.time.ns)
-        return min(self.time.ns, self.time.uncertain_ns - explained_ns + lost_ns)
+        return min(self.time.ns, self.time.uncertain_ns - explained_ns + self.unnamed_ns + lost_ns)
+
+    @cached_property
+    def unnamed_ns(self) -> int:
+        """For how long requests were blocked or waited for events, and no finding says for what."""
+        left = {name: self.time.accounts[name] for name in self.untold}
+        for finding in self.diagnosis.findings:
+            for claim, ns in finding.claims.items():
+                if (account := account_of(claim)) in left:
+                    left[account] -= ns
+        return sum(max(0, ns) for ns in left.values())
+
+    @property
+    def unfollowed(self) -> str:
+        """How much of that time is unknown, as a part of a sentence."""
+        return f"{duration(self.untraced_ns)} of {duration(self.time.ns)} of request time could not be followed"
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether what is unknown may hide a larger cause than the first one. Threads that suffer it outside of
+        requests for most of the time in which requests were in progress, and for most of what is known, are what the
+        unknown part waits for."""
+        if not self.timed or self.untraced_ns <= self.cause.claimed_ns:
+            return False
+        known_ns, threads_ns = self.time.ns - self.untraced_ns, self.cause.claims.get(REST, 0)
+        leads = threads_ns >= LEADING * self.awaited_ns and self.cause.claimed_ns >= LEADING * known_ns
+        return not leads or self.cause.confidence is Confidence.LOW
 
     @property
     def gap_ns(self) -> int:
@@ -100,6 +126,11 @@ class Requests(Situation):
         return any(each.share >= LEADING for each in self.profile)
 
     @property
+    def proven(self) -> list[Finding]:
+        """The first fault that takes time of requests, however little, but for failures: these are told anyway."""
+        return [each for each in self.faults if each.claimed_ns and each.severity is not Severity.CRITICAL][:1]
+
+    @property
     def minor(self) -> list[Finding]:
         """The first fault, where it is minor beside that: fixing it would hardly help."""
         first = [each for each in self.faults if each.claimed_ns][:1]
@@ -120,8 +151,12 @@ def _is_somebody_elses(it: Requests) -> bool:
     return theirs and it.cause.confidence is not Confidence.LOW and not it.doubts
 
 
+def _unfollowed(it: Requests) -> list[str]:
+    return [f"{it.unfollowed}."] if it.untraced_ns > it.cause.claimed_ns else []
+
+
 def _two(it: Requests) -> list[str]:
-    which = ["Their order is within measurement error."] if it.untraced_ns > it.gap_ns else []
+    which = _unfollowed(it) or (["Their order is within measurement error."] if it.untraced_ns > it.gap_ns else [])
     return [_first(it), told_too(it.timed[1]), *which, *it.answers]
 
 
@@ -156,12 +191,9 @@ def _no_fault(it: Requests) -> list[str]:
 CASES = (
     Case[Requests](
         "what could not be followed is more than the cause",
-        lambda it: it.timed and it.untraced_ns > max(it.gap_ns, it.cause.claimed_ns),
+        lambda it: it.is_hidden,
         Kind.CANNOT_TELL,
-        lambda it: [
-            f"Cannot tell: {duration(it.untraced_ns)} of {duration(it.time.ns)} of request time could not be followed.",
-            *[largest_found(it.timed[:1]), *it.answers],
-        ],
+        lambda it: [f"Cannot tell: {it.unfollowed}.", largest_known(it.cause), *it.look, *it.answers],
         lambda it: it.timed[:1],
     ),
     Case[Requests](
@@ -183,7 +215,11 @@ CASES = (
     ),
     Case[Requests]("there are two causes", lambda it: it.timed[1:], Kind.CAUSES, _two, lambda it: it.timed[:2]),
     Case[Requests](
-        "there is one cause", lambda it: it.timed, Kind.CAUSE, lambda it: [_first(it), *it.answers], lambda it: it.timed
+        "there is one cause",
+        lambda it: it.timed,
+        Kind.CAUSE,
+        lambda it: [_first(it), *_unfollowed(it), *it.answers],
+        lambda it: it.timed,
     ),
     Case[Requests](
         "most could not be followed",
@@ -191,8 +227,10 @@ CASES = (
         Kind.CANNOT_TELL,
         lambda it: [
             f"Cannot tell: {share(it.time.uncertain_ns / it.time.ns)} of request time could not be followed.",
-            *[it.most, *it.answers],
+            *map(largest_known, it.proven),
+            *[it.most if it.account != REST else "", *it.look, *it.answers],
         ],
+        lambda it: it.proven,
     ),
     Case[Requests]("requests wait to be read", lambda it: it.account == QUEUED, Kind.CANNOT_TELL, _queued),
     Case[Requests](

@@ -137,6 +137,12 @@ def largest_found(findings: Sequence[Finding]) -> str:
     return f"Largest found: {', '.join(named)}." if findings else ""
 
 
+def largest_known(finding: Finding) -> str:
+    """Return the sentence on the largest cause that is proven, where what is unknown may hide a larger one."""
+    of = f" of {finding.of}" if finding.of else ""
+    return f"Known: {finding.headline} ({duration(finding.taken_ns)}, {share(finding.share)}{of})."
+
+
 def full_thread(model: Model, findings: Sequence[Finding]) -> list[Finding]:
     """Return the finding of a thread that runs all the time while the others are blocked."""
     longest_ns = max((thread.ns(*CPU) for thread in model.threads if thread.tid), default=0)
@@ -214,6 +220,7 @@ __all__ = [
     "failed",
     "full_thread",
     "largest_found",
+    "largest_known",
     "lost_share",
     "nameless_ns",
     "next_step",

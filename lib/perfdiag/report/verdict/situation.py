@@ -17,6 +17,7 @@ from perfdiag.recording.accounts import phrase_of
 from perfdiag.report.verdict import clear_of_fault
 from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.sentences import (
+    next_step,
     requests_not_followed,
     said,
     told,
@@ -105,6 +106,12 @@ class Situation:
             bool(failures and self.timed) and failures[0].mechanism is Mechanism.LIMIT and self.cause.share >= LEADING
         )
 
+    @property
+    def awaited_ns(self) -> int:
+        """For how long requests were in progress; the whole window if that is unknown, or none were."""
+        inside = self.model.requests_inside
+        return sum(level.sum_ns for level in inside.levels) if inside and inside.levels else self.model.window_ns
+
     # Of time in which it is not busy
 
     @cached_property
@@ -140,6 +147,11 @@ class Situation:
     def work_ns(self) -> int:
         """How long it waited for work."""
         return self.model.ns(*work.FOR_WORK, "wait.signal")
+
+    @property
+    def look(self) -> list[str]:
+        """The sentence on what shows what its tasks or threads wait for."""
+        return work.untold_tasks(self.model) or next_step(self.model)
 
     # Of its busy time
 

@@ -12,7 +12,7 @@ from perfdiag.diagnosis.evidence.target import cpu_ns
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.significance import worth
 from perfdiag.model.model import Model, once
-from perfdiag.model.requests.request_time import ENOUGH_KNOWN, ENOUGH_REQUESTS
+from perfdiag.model.requests.request_time import ENOUGH_REQUESTS
 from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
@@ -137,7 +137,7 @@ def _served_ns(model: Model) -> int | None:
     (nearly) none were served, or who computed for them is not known."""
     served = [each.line for each in model.exchanges if each.served]
     known_ns, whole_ns = sum(line.whole_ns for line in served), sum(line.sum_ns for line in served)
-    if sum(line.count for line in served) < ENOUGH_REQUESTS or known_ns < ENOUGH_KNOWN * whole_ns:
+    if sum(line.count for line in served) < ENOUGH_REQUESTS or known_ns < cpu_policy.served_known_share * whole_ns:
         return None
     if any(line.declined for line in served):
         return None

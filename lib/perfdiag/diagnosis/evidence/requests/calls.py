@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfdiag.common.units import about_at_most, plural
-from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.policy import general_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Claim, Severity, Silence
 from perfdiag.diagnosis.significance import duration, fault, fine, worth
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange, Latencies, calls_ns, own_calls
-from perfdiag.model.requests.request_time import PEERS
+from perfdiag.model.requests.request_time import PEERS, RequestTime
 from perfdiag.recording.distribution import fine_edges_ns
 
 
@@ -102,6 +102,18 @@ def fine_or_unknown(model: Model, id: str, what: str, *accounts: str) -> Check |
     return fine(model, id, what, *accounts)
 
 
+def or_unknown(time: RequestTime, check: Check) -> Check | Silence:
+    """Return the check of what the threads that serve requests do; the silence where much of the requests' time was not
+    followed, as they went from thread to thread."""
+    if time.handed_ns < requests_policy.handed_share * time.ns:
+        return check
+    return Silence(
+        check.id,
+        f"it is unknown where requests spend {duration(time.handed_ns)}",
+        "record for longer, or the whole service",
+    )
+
+
 def without_time(model: Model, id: str, none: str) -> Check | Silence:
     """Return the outcome of a rule that needs to know where requests spend their time, and does not; `none` if no
     requests were served."""
@@ -127,6 +139,7 @@ __all__ = [
     "longer_ns",
     "not_followed",
     "of_requests_ns",
+    "or_unknown",
     "severity",
     "spread",
     "without_time",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
-from perfdiag.diagnosis.evidence.requests.calls import without_time
+from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import parked_waits
 from perfdiag.diagnosis.evidence.requests.waiting_readers import waiting_readers
 from perfdiag.diagnosis.evidence.requests.waits_in_turn import THREAD, finding
@@ -49,7 +49,9 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
         yield finding(model, time, waits)
     if not found and not unread:
         part = sum(waits.ns for waits in known) / time.ns
-        yield Check(THREAD, f"requests wait {percent(part)} of their time for other threads", part, "share")
+        yield or_unknown(
+            time, Check(THREAD, f"requests wait {percent(part)} of their time for other threads", part, "share")
+        )
 
 
 __all__ = ["wait_thread_in_request"]

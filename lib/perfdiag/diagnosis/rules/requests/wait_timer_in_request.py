@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
-from perfdiag.diagnosis.evidence.requests.calls import without_time
+from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Severity, rule
@@ -43,7 +43,9 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     ns = slept_ns + parked_ns
     part = ns / time.ns
     if part < general_policy.fault_share:
-        yield Check("WAIT-TIMER-IN-REQUEST", f"requests sleep {percent(part)} of their time", part, "share")
+        yield or_unknown(
+            time, Check("WAIT-TIMER-IN-REQUEST", f"requests sleep {percent(part)} of their time", part, "share")
+        )
         return
     unproven = parked_ns >= general_policy.fault_share * time.ns
     unknown = "it is unknown what they wait for: an event may have failed to come" if unproven else ""
