@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from perfdiag.diagnosis.rule import Severity
 from perfdiag.render.layout import COLUMNS, WIDEST
 from perfdiag.report import assembly as report
 
 from conftest import ROOT
 from unit.support import Builder
-from unit.support.reports import RUNBOOKS, diagnosis, finding, recorded
+from unit.support.reports import RUNBOOKS, diagnosis, finding, made, recorded
 from unit.support.shown import folded, plain
 
 EVERY_RECORDING = sorted((ROOT / "tests/data").glob("*/*.jsonl.gz"))
@@ -22,10 +23,10 @@ EVERY_RECORDING = sorted((ROOT / "tests/data").glob("*/*.jsonl.gz"))
 @pytest.mark.parametrize("path", EVERY_RECORDING, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
 def test_every_fault_of_a_recording_is_named_in_its_problem(path: Path) -> None:
     """In words or by id, or how many more there are; what takes most is named in any case."""
-    made = recorded(path.name.removesuffix(".jsonl.gz"), path.parent)
-    found = [each for each in made.findings if each.severity != "info"]
+    whole = recorded(path.name.removesuffix(".jsonl.gz"), path.parent)
+    found = [each for each in whole.findings if each.severity != "info"]
     for width in (60, COLUMNS, WIDEST):
-        below = re.split(r"\n(?:PROBLEM|CANNOT TELL) ", plain(made, width=width))[-1]
+        below = re.split(r"\n(?:PROBLEM|CANNOT TELL) ", plain(whole, width=width))[-1]
         said = folded(re.split(r"\n(?=FIX |TO TELL )|\n\n", below)[0])
         missing = [each for each in found if each.id not in said and each.headline not in said]
         assert not missing or f"{len(missing)} more finding" in said, (width, said)
@@ -48,3 +49,16 @@ def test_a_sleep_said_first_leaves_room_for_the_cause_in_words() -> None:
     made = msgspec.structs.replace(made, verdict=msgspec.structs.replace(made.verdict, sentences=[sentence]))
     said = folded(plain(made).partition("PROBLEM ")[2].partition("FIX ")[0])
     assert said == f"{sentence} Also: {first.headline}; CPU-CONTENTION."
+
+
+@pytest.mark.parametrize(
+    ("cpu", "rest", "advised"), [("3 s", "1 s", True), ("3 s", "4 s", False), ("300 ms", "10 ms", False)]
+)
+def test_what_is_most_of_the_time_and_no_fault_can_be_made_faster(cpu: str, rest: str, advised: bool) -> None:
+    model = Builder().thread("app", cpu_kernel=cpu, runq_busy=rest).model()
+    ns = model.ns("cpu.kernel")
+    heavy = finding(
+        "CPU-KERNEL-HEAVY", {"cpu.kernel": ns}, severity=Severity.INFO, headline="It computes in the kernel"
+    )
+    shown = plain(made(model, heavy)).splitlines()
+    assert any(line.startswith("FASTER   turn CPU-KERNEL-HEAVY off") for line in shown) is advised

@@ -15,31 +15,31 @@ MOST = 0.5  # of the time
 SHOWN = 2  # functions, or modules whose code has no names
 WORTH_NAMING = 0.05  # of all CPU samples
 NAMELESS = "code without names"
-KERNEL = "CPU-KERNEL-HEAVY"
-_WHAT = {"CPU-BOUND": "own code", KERNEL: "kernel code"}
+OWN, KERNEL = "CPU-BOUND", "CPU-KERNEL-HEAVY"
 
 
 def computes(model: Model, findings: Sequence[Finding]) -> str:
     """Return that the target mostly computes, and in which functions; "" if its first finding says otherwise."""
     first = next(iter(findings), None)
-    if first is None or first.id not in _WHAT or first.share < MOST:
+    if first is None or first.id not in (OWN, KERNEL) or first.share < MOST:
         return ""
     whole = "request time" if model.request_time else "busy time"
-    samples, kernel = CpuSamples(model), first.id == KERNEL
-    garbage = ", much of it garbage collection" if not kernel and collection(model, samples) else ""
-    return (
-        f"It is computing: {share(first.share)} of {whole} is"
-        f" {_WHAT[first.id]}{garbage}{_where(samples, kernel=kernel)}."
-    )
+    samples = CpuSamples(model)
+    if first.id == KERNEL:  # its headline names the work
+        where = _where(samples, kernel=True)
+        return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''})."
+    garbage = ", much of it garbage collection" if collection(model, samples) else ""
+    where = _where(samples, kernel=False)
+    return f"It is computing: {share(first.share)} of {whole} is own code{garbage}{f' ({where})' if where else ''}."
 
 
 def _where(samples: CpuSamples, *, kernel: bool) -> str:
-    """Return the functions with most samples: " (in inflate (zlib) called by load (app))"."""
+    """Return the functions with most samples: "in inflate (zlib) called by load (app)"."""
     if samples.count < cpu_policy.samples_for_function:
         return ""
     hot = [name for name, part in samples.hottest(SHOWN, kernel=kernel) if part.share > max(part.error, WORTH_NAMING)]
     called = called_by(samples) if len(hot) == 1 and not kernel else ""
-    return f" (in {', '.join(map(_named, hot))}{called})" if hot else ""
+    return f"in {', '.join(map(_named, hot))}{called}" if hot else ""
 
 
 def _named(function: str) -> str:

@@ -184,7 +184,8 @@ def _beside_minor(it: Requests) -> list[str]:
 def _no_fault(it: Requests) -> list[str]:
     nothing = "No cause found." if it.missed else "Nothing abnormal was found."
     if it.most_is_no_fault:
-        return [nothing, *map(told, it.profile), *it.answers, CLIENTS_LOOK]
+        first = [nothing] if it.missed else []
+        return [*first, *map(told, it.profile), *([] if first else [nothing]), *it.answers, CLIENTS_LOOK]
     return [nothing, *it.answers, it.most, CLIENTS_LOOK, *map(told, it.profile)]
 
 
