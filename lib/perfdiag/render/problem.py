@@ -13,7 +13,7 @@ from rich.text import Text
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.render.head import STYLES
-from perfdiag.render.layout import COLUMNS, HEADING, Block, Chunk, Page, Section, clip
+from perfdiag.render.layout import COLUMNS, ESSENTIAL, HEADING, Block, Chunk, Page, Section, clip
 from perfdiag.report.contract import Finding, Remedy, Report
 from perfdiag.report.status import CANNOT_TELL, FAULTS, IDLE_WORD, OK
 from perfdiag.report.verdict.sentences import Kind
@@ -24,6 +24,7 @@ FELT = 0.05  # of the window: of a time that is shorter nobody wants less
 _CALM_LINES = {OK: 2, IDLE_WORD: 1}  # of what is not wrong, unless its first sentence takes more
 _LABELS = {CANNOT_TELL: "CANNOT TELL", OK: "NO PROBLEM", IDLE_WORD: "IDLE"}
 _CANNOT = re.compile(r"^Cannot tell:? *")
+_SECOND = 2  # lines that a second remedy may take at most
 _FIXES = 3  # of as many findings, the others stand with theirs
 _INDENT = " " * 9
 
@@ -153,7 +154,13 @@ def fix(report: Report, page: Page) -> Section:
         begin = f"{number}  " if several else ""
         label = "FIX      " if not place else _INDENT
         rank = 1 + 2 * place if place < _FIXES else 90 + place
-        blocks.append([Chunk(remedy_lines(each.remedy[0], page, label + begin), rank)])
+        second = second_remedy(each, page)
+        blocks.append(
+            [
+                Chunk(remedy_lines(each.remedy[0], page, label + begin), rank),
+                *([Chunk(remedy_lines(second, page, f"{_INDENT}or "), ESSENTIAL + place)] if second else []),
+            ]
+        )
 
     def fold(hidden: Sequence[int]) -> list[Text]:
         return [page.line(f"{_INDENT}and {len(hidden)} more: --full")]
@@ -170,6 +177,14 @@ def _faster(report: Report, page: Page) -> list[Text]:
     if 2 * first.ns < whole_ns or first.ns < FELT * report.window.duration_ns:
         return []
     return remedy_lines(first.remedy[0], page, "FASTER   ")
+
+
+def second_remedy(finding: Finding, page: Page) -> Remedy | None:
+    """Return the remedy that stands below the first one: a short one, because a cut command is another command. On a
+    full page all stand with their finding."""
+    remedies = [] if page.full else finding.remedy[1:2]
+    short = (each for each in remedies if cell_len(each.text + each.undo + each.risk) <= _SECOND * COLUMNS)
+    return next(short, None)
 
 
 def remedy_lines(remedy: Remedy, page: Page, first: str) -> list[Text]:
@@ -192,4 +207,4 @@ def _tells(report: Report, page: Page) -> list[Text]:
     return [line for each in report.verdict.tells for line in page.wrapped(each, first="TO TELL  ")]
 
 
-__all__ = ["faults", "fix", "names", "problem", "remedy_lines", "says", "told"]
+__all__ = ["faults", "fix", "names", "problem", "remedy_lines", "says", "second_remedy", "told"]
