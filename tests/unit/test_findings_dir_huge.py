@@ -110,11 +110,11 @@ def test_without_samples_it_cannot_tell() -> None:
     assert "no CPU stack" in silence(Builder().thread(cpu_kernel="3 s").without("stacks").model(), ID).reason
 
 
-def test_no_advice_to_record_the_stacks_that_were_recorded() -> None:
+def test_the_command_that_shows_the_directory_has_the_pid() -> None:
     def remedy(stacks: str) -> str:
         builder = Builder(stacks=stacks).thread(cpu_user="1 s", cpu_kernel="3 s")
         builder.stack("cpu", "cpu.kernel", kernel=["filldir64", "ext4_readdir", "iterate_dir"], count=300)
         return " ".join(remedy.text for remedy in finding(builder.model(), ID).remedies)
 
-    assert "--stacks" not in remedy("all")
-    assert remedy("all") != remedy("sampled")
+    for stacks in ("all", "sampled"):
+        assert "--stacks" not in remedy(stacks) and "strace -f -y" in remedy(stacks) and "-p 100" in remedy(stacks)

@@ -295,7 +295,11 @@ def test_an_unknown_family_is_said() -> None:
 
 def test_a_child_left_out_is_where_to_look() -> None:
     found = finding(parent_and_child(descendants=False).model(), CHILD)
-    assert found.severity is Severity.WARNING and "--only" in found.remedies[0].text
+    assert (
+        found.severity is Severity.WARNING
+        and "--only" not in found.remedies[0].text
+        and "--pid" in found.remedies[0].text
+    )
     assert found.confidence is Confidence.MEDIUM
 
 

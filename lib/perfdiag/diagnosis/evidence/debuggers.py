@@ -31,7 +31,7 @@ def shows_stacks(model: Model, pid: int) -> str:
     It has the word PID where all processes have ended: what runs then under the old number is another one.
     """
     process = _process(model, pid)
-    return _tool(model, process) or _ANY.format(_shown(model, process))
+    return _tool(model, process) or _ANY.format(shown_pid(model, process))
 
 
 def shows_sleepers(model: Model, pid: int) -> str:
@@ -62,7 +62,8 @@ def has_ended(model: Model) -> bool:
     return model.coverage.reason in ("targets gone", "command ended")
 
 
-def _shown(model: Model, process: int) -> str:
+def shown_pid(model: Model, process: int) -> str:
+    """Return the pid for a command, PID of a target that has ended."""
     return "PID" if has_ended(model) else str(process)
 
 
@@ -74,7 +75,7 @@ def _tool(model: Model, process: int) -> str:
     for module, comm, tool in _TOOLS:
         if any(map(comm.match, comms)) or any(map(module.search, frames)):
             mysql = port_option(model, " --protocol=tcp --port={}", MYSQL_PORT)
-            return tool.format(_shown(model, process), mysql=mysql)
+            return tool.format(shown_pid(model, process), mysql=mysql)
     return ""
 
 
@@ -84,4 +85,4 @@ def with_stacks(model: Model, shows: str) -> str:
     return f"{'this report with --full' if recorded else 'perfdiag latency --stacks'} {shows}"
 
 
-__all__ = ["POSTGRES_PORT", "has_ended", "port_option", "shows_sleepers", "shows_stacks", "with_stacks"]
+__all__ = ["POSTGRES_PORT", "has_ended", "port_option", "shown_pid", "shows_sleepers", "shows_stacks", "with_stacks"]

@@ -28,17 +28,20 @@ def with_held_locks(model: Model, finding: Finding, behind: Mapping[Chain, int])
     """
     locks: dict[tuple[str, str], int] = {}
     names: dict[tuple[str, str], str] = {}
+    calls: dict[tuple[str, str], str] = {}
     for chain, ns in behind.items():
         if chain.account.startswith(LOCKS) and chain.root in ANSWERS:
             pair = (chain.account, chain.key)
             locks[pair] = locks.get(pair, 0) + ns
             names[pair] = _name(chain)
+            calls[pair] = f"calling {brief(plain(chain.root_object))}" if chain.root_object else "that call"
     ns = sum(locks.values())
     is_others = finding.id in RULES and RULES[finding.id].elsewhere
     if not is_others or fault(model, ns) is Severity.INFO:
         return finding
-    name = names[max(locks, key=lambda pair: (locks[pair], pair))]
-    release = fix(f"release {name} before that call: others then no longer wait {duration(ns)} behind it")
+    most = max(locks, key=lambda pair: (locks[pair], pair))
+    name = names[most]
+    release = fix(f"release {name} before {calls[most]}: it saves others {duration(ns)} of waiting")
     return replace(
         finding,
         claim=f"{finding.claim} Threads hold {name} meanwhile.",

@@ -159,8 +159,7 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
     most = "mostly" if 2 * longest_ns > moved else "most often"
     behind_it = f"Others waited {duration(moved)} behind that ({most} {longest.path})."
     inferred = not behind.keys().isdisjoint(held_through(model))
-    followed = "" if inferred else ", followed at each wake-up"
-    text = f"{duration(moved)} of waiting behind it{followed} ({longest.path})"
+    text = f"others waited {duration(moved)} behind it: {longest.path}"
     evidence = [*finding.evidence, Evidence(text, float(moved), "ns", "sched_waking")]
     told = with_held_locks(model, finding, behind)
     made = replace(told, claim=f"{told.claim} {behind_it}", claims=claims, evidence=evidence, is_root=True)

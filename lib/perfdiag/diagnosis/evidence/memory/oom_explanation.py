@@ -199,7 +199,7 @@ def _composition(report: Report, held: Sequence[Holding]) -> list[Evidence]:
     shown = [each for each in held if each.bytes and each.bytes >= 0.01 * whole]
     if whole and shown:
         parts = ", ".join(f"{each.holder.value} {size(each.bytes)}" for each in shown)
-        text = f"{size(whole)}: {parts}"
+        text = f"{size(whole)} {'in the cgroup' if group else 'in all'}: {parts}"
         found.append(Evidence(text, float(whole), "bytes", PROBE))
     if report.host and not report.of_group:
         found += _cached(report.host, held)

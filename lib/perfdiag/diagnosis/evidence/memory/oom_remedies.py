@@ -67,10 +67,7 @@ def _of_holder(worst: Holding | None) -> list[Remedy]:
             return [fix("find the user of uncounted pages: full pipes and sockets, drivers, huge pages")]
         case Holder.ANONYMOUS:
             return [
-                fix(
-                    "make the largest process use less (smaller heap or buffer pool, fewer workers), find its leak, or"
-                    " raise the limit"
-                )
+                fix("make the largest process use less (smaller heap or buffer pool, fewer workers), or find its leak")
             ]
         case _:
             return []

@@ -92,10 +92,10 @@ def meanwhile(by: Servers) -> Evidence:
     names = sorted(met.others, key=lambda name: -met.others[name])
     parts = [f"{percent(met.others[name])} {phrase_of(name)}" for name in names]
     if met.passed_on:
-        parts.append(f"{percent(sum(met.passed_on.values()))} with causes that have findings of their own")
+        parts.append(f"{percent(sum(met.passed_on.values()))} in causes with a finding of their own")
     if met.unheard:
         parts.append(f"{percent(met.unheard)} idle")
-    text = f"before they read them, readers spent {percent(met.taken)} with other requests ({first_of(parts, SHOWN)})"
+    text = f"meanwhile their readers were at other requests {percent(met.taken)} ({first_of(parts, SHOWN)})"
     told = f"{text}, +-{percent(by.error)}; {percent(met.unknown)} is unknown"
     return Evidence(told, met.taken, "share", "lines of time", by.error + met.unknown)
 
@@ -104,7 +104,7 @@ def read_after(delays: Latencies) -> Evidence:
     """Return the delays as evidence."""
     if not delays.count:
         return Evidence("no request was read", 0.0, "count", "sockets")
-    text = f"{delays.count:,} requests read after {spread(delays)}"
+    text = f"{delays.count:,} requests waited to be read: {spread(delays)}"
     return Evidence(text, float(delays.sum_ns), "ns", "sockets")
 
 

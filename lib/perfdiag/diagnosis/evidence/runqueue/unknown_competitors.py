@@ -68,10 +68,10 @@ def without_names(model: Model, inferred_ns: int) -> list[Evidence]:
     if not inferred_ns:
         return []
     most_ns = most_behind_own_ns(model)
-    can = f"explain at most {duration(most_ns)}" if most_ns else "explain none of it"
+    own = f"at most {duration(most_ns)} of it" if most_ns else "none of it"
     return [
         Evidence(
-            f"{duration(inferred_ns)} behind unidentified processes: own threads {can}",
+            f"{duration(inferred_ns)} behind unidentified processes, {own} behind own threads",
             float(inferred_ns),
             "ns",
             "ledger",

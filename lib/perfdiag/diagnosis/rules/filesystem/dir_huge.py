@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
-from perfdiag.diagnosis.evidence.debuggers import with_stacks
+from perfdiag.diagnosis.evidence.debuggers import shown_pid, with_stacks
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.system_calls import system_call
 from perfdiag.diagnosis.frame import conclude
@@ -194,6 +194,7 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         claim = f"Looking up names took {duration(taken.total_ns)}: there are many, or the directories are large."
     else:
         claim = f"Walking directories took {duration(taken.total_ns)}: a scan, or the same directory again and again."
+    walker = shown_pid(model, model.header.targets[0].pid) if model.header.targets else "PID"
     finder = with_stacks(model, "names the listing function")
     return conclude(
         model,
@@ -216,8 +217,8 @@ def _finding(model: Model, taken: _Taken) -> Finding:
         evidence=_evidence(taken),
         remedies=[
             fix(
-                f"find it ({finder}; ls -ld DIRECTORY shows its size), then spread the files over subdirectories (by"
-                " hash or date), or list it less often"
+                "spread its files over subdirectories (by hash or date), or list it less often; to find it: strace -f"
+                f" -y -e trace=getdents64,openat -p {walker}"
                 if why
                 else f"scan fewer directories, or list less often; {finder}"
             )

@@ -129,7 +129,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         )
     ]
     if growth is not None:
-        evidence.append(Evidence(f"growth {growth * 60:+.0f} a minute", growth * 60, "count/min", "facts"))
+        evidence.append(Evidence(f"{growth * 60:+,.0f} descriptors a minute", growth * 60, "count/min", "facts"))
     if refused:
         evidence.append(_refusals(refused))
     return conclude(

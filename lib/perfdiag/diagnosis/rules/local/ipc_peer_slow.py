@@ -128,16 +128,16 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         evidence=evidence,
         remedies=[fix(measure)],
         alternatives=[] if writes else ["a worker that waits for its next job"],
-        verify=_check(model, whole, f"waits for {who}{where}", writes=writes),
+        verify=_check(model, whole, f"for {who}{where}", writes=writes),
         others=_others(model, rows, waker),
     )
 
 
-def _check(model: Model, whole: Distribution, what: str, *, writes: bool) -> str:
+def _check(model: Model, whole: Distribution, whom: str, *, writes: bool) -> str:
     """Return the check of a fix; a writer that is held up has no answer that could come sooner."""
     if writes:
-        return less(model, what, whole.sum_ns)
-    return shorter(model, what, typical_ns(whole), network_policy.slow_answer_ns)
+        return less(model, f"waiting {whom}", whole.sum_ns)
+    return shorter(model, f"waits {whom}", typical_ns(whole), network_policy.slow_answer_ns)
 
 
 def _said(

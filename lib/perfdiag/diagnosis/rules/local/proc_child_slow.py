@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.fix_checks import less, measured
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.evidence.locks.wait_paths import CHILD
-from perfdiag.diagnosis.evidence.target import CPU, subject
+from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, local_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, rule
@@ -72,7 +72,7 @@ def _finding(model: Model, worst: ThreadLedger, slept_ns: int) -> Finding:
     else:
         claim += ", which were not measured (--only)"
         limit = f"the children are outside {subject(model)} and were not measured"
-        remedy = "measure parent and children together: the same command without --only"
+        remedy = f"measure parent and children together: {again(model).replace(' --only', '')}"
     if slept_ns:
         claim = f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep on a timer"
         headline = "Requests wait for child processes, which sleep"

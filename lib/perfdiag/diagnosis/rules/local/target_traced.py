@@ -86,8 +86,8 @@ def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: i
         mechanism=Mechanism.STOPPED,
         severity=Severity.WARNING if felt else Severity.INFO,
         evidence=evidence,
-        remedies=[fix(f"detach {who}: end it, or detach in the debugger")],
-        verify=checked(f"grep TracerPid /proc/{min(tracers)}/status", f"0, now {others[0].pid}"),
+        remedies=[fix(f"end {who}, or detach it in the debugger")],
+        verify=checked(f"grep TracerPid /proc/{min(tracers)}/status", f"TracerPid: 0, now {others[0].pid}"),
         others=others,
     )
 

@@ -220,7 +220,7 @@ def _wanted(code: Mapping[str, int], *, taken: bool) -> list[Evidence]:
     """Return the evidence of the functions in which threads wait for the lock; `taken`: a runtime's, it has a name."""
     if not code:
         return []
-    text = f"{'shown' if taken else 'wanted'} by {top(code)} of the sampled waits"
+    text = f"{'named' if taken else 'wanted'} in the sampled waits by {top(code)}"
     return [Evidence(text, float(sum(code.values())), "ns", "stack samples", kind=EvidenceKind.FUNCTIONS)]
 
 

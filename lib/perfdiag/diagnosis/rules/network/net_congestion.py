@@ -62,7 +62,7 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
     shortest_us = (round_trip_ns([socket]) or 0) / 1000
     queued = _queued(model, socket)
     evidence = [
-        waits(together([row for cause in causes for row in cause[1]]), "waits in send"),
+        waits(together([row for cause in causes for row in cause[1]]), "waits to send"),
         Evidence(
             f"congestion window {socket.congestion_window:,} segments, {socket.in_flight:,} in flight",
             float(socket.congestion_window),

@@ -157,7 +157,7 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
     return conclude(
         model,
         {},
-        headline=f"The accept queue of {brief(found.where)} is full{though}; connections get no answer",
+        headline=f"The accept queue of {brief(found.where)} overflows{though}; connections get no answer",
         claim=(
             f"{plural(found.least, 'connection')} to {found.where} found the accept queue full and got no answer:"
             f" {why}. Each client asks again after 1 s, then 3 s, then 7 s."
@@ -191,6 +191,8 @@ def _held_back(model: Model, first: Listener) -> Remedy:
     """Return what to do about idle threads that do not accept: neither workers nor a longer queue help."""
     if refusals(model):
         return fix("raise the limit of open files: see FD-EXHAUSTION; more workers or a longer queue do not help")
+    if not_accepted_ns(model):
+        return fix("raise the limit that READER-NOT-LISTENING is about; more workers or a longer queue do not help")
     limit = "find the limit that keeps its idle threads from accepting (maxconn, worker_connections, open files)"
     look = f"strace -f -e trace=accept,accept4,epoll_ctl -p {first.pids[0]} shows whether they still listen"
     return fix(f"{limit}: {look}; more workers or a longer queue do not help")

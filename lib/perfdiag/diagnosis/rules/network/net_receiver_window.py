@@ -54,7 +54,7 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
     socket = causes[0][2]
     taken_ns = sum(cause[3] for cause in causes)
     evidence = [
-        waits(together([row for cause in causes for row in cause[1]]), "waits in send"),
+        waits(together([row for cause in causes for row in cause[1]]), "waits to send"),
         Evidence(
             f"{socket.waits_receiver:,} waits held by the peer's window, {socket.waits_congestion:,} by"
             f" congestion, {socket.waits_buffer:,} by the own buffer",

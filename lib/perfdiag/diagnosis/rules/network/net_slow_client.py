@@ -259,8 +259,7 @@ def _remedies(clients: _Clients) -> list[Remedy]:
     if clients.delayed and not clients.slow:
         return [telling()]
     whose = fix(
-        "find out whether the client or the network is slow: ss -tin on this host; rwnd_limited means that the"
-        " client does not read, a small cwnd or retrans that the network is slow"
+        "see in ss -tin who is slow: the client if rwnd_limited grows, the network if cwnd stays small or retrans grows"
     )
     smaller = fix("send less: compress answers, or send them in parts")
     return [

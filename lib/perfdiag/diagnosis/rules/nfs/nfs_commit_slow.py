@@ -124,7 +124,7 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         severity=fault(model, claimed_ns) if case.slow else Severity.INFO,
         doubts=doubts(model, use),
         evidence=[
-            waits(together(use.rows_of(case.parts)), "waits for safe data or names"),
+            waits(together(use.rows_of(case.parts)), "waits until the server had data or names on disk"),
             *calls_evidence(use, case.names),
             *trip_evidence(use),
             *flush_evidence(use),
