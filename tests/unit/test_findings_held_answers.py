@@ -55,3 +55,22 @@ def test_where_the_time_of_requests_is_not_known_answers_held_back_claim_none() 
     found = finding(model, DELAYED)
     assert found.severity is Severity.WARNING and not found.claims
     assert check(answering("4 s", unsure=200), DELAYED)
+
+
+@pytest.mark.parametrize(
+    ("socket", "cause"),
+    [
+        ({"rtt_us": 60_000, "minimum_rtt_us": 20}, "NET-CONGESTION"),
+        ({"rtt_us": 60_000, "minimum_rtt_us": 20, "retransmits_seen": 20}, "NET-RETRANSMITS"),
+        ({"rtt_us": 60_000, "minimum_rtt_us": 59_000}, DELAYED),
+        ({"rtt_us": 6_000, "minimum_rtt_us": 20}, DELAYED),
+    ],
+    ids=["queue", "loss", "far", "late"],
+)
+def test_answers_that_the_path_holds_back_are_of_the_path(socket: dict[str, int], cause: str) -> None:
+    """Where acknowledgements come late because data queues or is lost, TCP_NODELAY makes nothing faster."""
+    builder = builder_of("8.6 s").thread("sender", tid=101)
+    builder.row("net.send", "peer:10.0.0.2:40000", durations={"150 ms": 10})
+    builder.socket("peer:10.0.0.2:40000", local="10.0.0.9:80", waits_congestion=10, **socket)
+    found = {each.id: each.claims.get(HELD, 0) for each in diagnose(builder.model()).findings}
+    assert {id for id, ns in found.items() if ns} == {cause} and found[cause] == 8_600_000_000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+import pytest
+from perfdiag.diagnosis.rule import Confidence, Mechanism, RemedyKind, Severity
 from perfdiag.facts.host_facts import Tcp
 
 from unit.support import Builder
@@ -188,6 +189,15 @@ def test_nothing_queues_on_the_way_to_a_peer_on_this_host() -> None:
     for builder in (near(waits_buffer=200), own_address):
         assert check(builder.model(), PATH).number == 0
         assert finding(builder.model(), PEER).severity is Severity.INFO
+
+
+@pytest.mark.parametrize(("rtt_us", "queues"), [(45_000, False), (60_000, True)])
+def test_no_late_acknowledgement_makes_a_round_trip_that_long(rtt_us: int, queues: bool) -> None:
+    """A limit of the rate on this host's own interface, as a namespace or a container has one."""
+    builder = client({"2 ms": 2000}, "net.send", NEAR, rtt_us=rtt_us, minimum_rtt_us=20, waits_congestion=200)
+    found = finding(builder.model(), PATH)
+    assert (found.severity is Severity.WARNING) is queues
+    assert (found.mechanism is Mechanism.BUSY) is queues
 
 
 def test_loss_on_the_way_to_a_peer_on_this_host_is_a_fault_all_the_same() -> None:

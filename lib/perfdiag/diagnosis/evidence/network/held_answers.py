@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
+from perfdiag.diagnosis.evidence.network.full_paths import held_ns, holds_back
 from perfdiag.diagnosis.evidence.requests.calls import felt, not_followed, severity
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -22,9 +23,10 @@ def held_answers(model: Model, id: str) -> Finding | None:
     time = model.request_time
     # Where the time of requests is not known, a name counts whose answers are mostly held.
     least = network_policy.retransmits_explain_share if time is None else 0
-    served = (each for each in model.exchanges if each.served and _ns(each))
+    served = (each for each in model.exchanges if each.served and _ns(each) and not holds_back(model, each))
     held = sorted((each for each in served if _ns(each) >= least * each.line.sum_ns), key=lambda each: -_ns(each))
-    of_requests_ns = time.accounts.get(HELD, 0) if time else 0
+    of_path_ns = held_ns(model, lost=True) + held_ns(model, lost=False)
+    of_requests_ns = time.accounts.get(HELD, 0) - of_path_ns if time else 0
     if not held or (time is not None and not felt(model, 0, of_requests_ns)):
         return None
     how = severity(model, 0, of_requests_ns, loop_ns=sum(map(_ns, held)))

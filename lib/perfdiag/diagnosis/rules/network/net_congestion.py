@@ -7,30 +7,35 @@ from collections.abc import Iterable
 from perfdiag.common.text import printable as plain
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
-from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.full_paths import held_ns as answers_held_ns
+from perfdiag.diagnosis.evidence.network.full_paths import queues
+from perfdiag.diagnosis.evidence.network.peers import peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import attempt, brief, duration, fault, fix, together, waits
 from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import HELD
 from perfdiag.recording import schema
 
 
 @rule(
     "NET-CONGESTION",
     title="The path to the peer carries no more",
-    accounts=("net.send",),
+    accounts=("net.send", HELD),
     meaning="Threads wait in send because the congestion window is used up: the path is full or loses packets, or"
     " the connection is new or was idle and starts slowly. Without loss or queueing this is the capacity of"
     " the path, and no fault.",
     measured="At each wait in send, what held the connection: the congestion window, or the own send buffer while"
     " packets queue on the path. A fault needs a round trip of twice the shortest, or retransmissions; for"
-    " a peer on this host, retransmissions.",
+    " a peer on this host, retransmissions, or a round trip of over 51 ms, as no late acknowledgement makes it."
+    " The ends of answers that wait here meanwhile count as well.",
     alternatives="Packets are lost for other reasons (radio, a bad cable); a short burst after an idle time.",
     remedies="Send less, more evenly, or over another path; keep the window after idle times.",
     verify="ss -ti on this host shows a growing cwnd, and an rtt near minrtt.",
     beats=(
+        "NET-DELAYED-ACK",
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",
     ),
@@ -42,25 +47,18 @@ def congestion(model: Model) -> Iterable[Outcome]:
         "NET-CONGESTION",
         ("net.send",),
         lambda rows, socket: held_ns(
-            rows, socket, socket.waits_congestion + (socket.waits_buffer if _queued(model, socket) else 0)
+            rows, socket, socket.waits_congestion + (socket.waits_buffer if queues(model, socket) else 0)
         ),
         _congestion_finding,
         "congestion",
     )
 
 
-def _queued(model: Model, socket: schema.Socket) -> bool:
-    """Return whether packets queue on the path; the own buffer is then full because of the path."""
-    shortest_ns = round_trip_ns([socket])
-    longer = shortest_ns is not None and socket.rtt_us * 1000 >= network_policy.queued_round_trip_factor * shortest_ns
-    return longer and not connections_of(model).near(socket.object)
-
-
 def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
     socket = causes[0][2]
     taken_ns = sum(cause[3] for cause in causes)
     shortest_us = (round_trip_ns([socket]) or 0) / 1000
-    queued = _queued(model, socket)
+    queued, answers_ns = queues(model, socket), answers_held_ns(model, lost=False)
     evidence = [
         waits(together([row for cause in causes for row in cause[1]]), "waits to send"),
         Evidence(
@@ -86,11 +84,11 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
     why = "packets queue on the way" if queued else "packets are lost" if lost else "this is what the path carries"
     return conclude(
         model,
-        {claim: ns for claim, _, _, ns in causes},
+        {claim: ns for claim, _, _, ns in causes} | ({HELD: answers_ns} if answers_ns else {}),
         headline=f"The path to {brief(named(causes))} holds data up: {why}",
         claim=f"The path to {named(causes)} holds {subject(model)} up for {duration(taken_ns)} in send: {why}.",
         mechanism=Mechanism.FAILED if lost and not queued else Mechanism.BUSY if queued else Mechanism.OTHERS,
-        severity=fault(model, taken_ns) if queued or lost else Severity.INFO,
+        severity=fault(model, taken_ns + answers_ns) if queued or lost else Severity.INFO,
         doubts=["" if model.measured("tcp") else "retransmissions were not measured"],
         evidence=evidence,
         remedies=_congestion_remedies(model, socket),

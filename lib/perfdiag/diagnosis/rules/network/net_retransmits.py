@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcomes, without_timeouts
+from perfdiag.diagnosis.evidence.network.full_paths import held_ns
 from perfdiag.diagnosis.evidence.network.peers import round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -13,6 +14,7 @@ from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import brief, duration, fault, fix, percent, plain, together, waits
 from perfdiag.model.model import Model, Row
+from perfdiag.model.requests.request_time import HELD
 from perfdiag.recording import schema
 
 # A connect that is repeated waits for an answer, which NET-PEER-SLOW says: nothing need have been lost.
@@ -22,11 +24,12 @@ NET = ("net.receive", "net.send")
 @rule(
     "NET-RETRANSMITS",
     title="Segments are lost and sent again",
-    accounts=NET,
+    accounts=(*NET, HELD),
     meaning="Packets from the target to a peer were lost and sent again. Each timeout costs 200 ms or more, each"
     " fast retransmission a round trip; the thread waits all that time.",
     measured="Retransmissions (tracepoint tcp_retransmit_skb), with the waits on the same connection: as many waits"
-    " of 134 ms or more as there were retransmissions, and a round trip for each.",
+    " of 134 ms or more as there were retransmissions, and a round trip for each. The ends of answers that wait"
+    " here for an acknowledgement meanwhile count as well.",
     alternatives="The peer is merely slow, and its connection lost some packets too; packets to the target are"
     " lost, which only the peer can count.",
     remedies="Find out where packets are dropped: interface errors, a full queue, a bad cable, a rate limit, a"
@@ -60,7 +63,7 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
     # A connection has rows of several accounts: its retransmissions count once.
     sockets = {socket.object: socket for _, _, socket, _ in causes}
     seen = sum(socket.retransmits_seen for socket in sockets.values())
-    taken_ns = sum(cause[3] for cause in causes)
+    taken_ns, answers_ns = sum(cause[3] for cause in causes), held_ns(model, lost=True)
     whole = together([row for cause in causes for row in cause[1]])
     evidence = [
         Evidence(f"{seen:,} segments to {named(causes)} sent again", float(seen), "count", "tcp_retransmit_skb"),
@@ -69,14 +72,14 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
     ]
     return conclude(
         model,
-        {claim: ns for claim, _, _, ns in causes},
+        {claim: ns for claim, _, _, ns in causes} | ({HELD: answers_ns} if answers_ns else {}),
         headline=f"Packets to {brief(named(causes))} are lost",
         claim=(
             f"Packets to {named(causes)} are lost: {seen:,} segments were sent again, which explains up to"
             f" {duration(taken_ns)} of waiting."
         ),
         mechanism=Mechanism.FAILED,
-        severity=fault(model, taken_ns),
+        severity=fault(model, taken_ns + answers_ns),
         doubts=["the waits prolonged by lost packets are inferred from their length"],
         evidence=evidence,
         remedies=[
