@@ -89,7 +89,8 @@ def test_pipelined_requests_that_are_read_at_once_are_noticed(serving: Serving, 
     recording = stopped(recorder)
     requests = served(recording, "GET /a")
     assert (requests.line.count, requests.line.early) == (40, 20 * 6), requests.line
-    assert model_of(recording).request_time is None
+    known = model_of(recording).request_time
+    assert known is None or known.uncertain_ns >= known.ns, known
 
 
 def test_http2_is_declined(serving: Serving, attach: Attach) -> None:

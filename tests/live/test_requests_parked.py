@@ -172,7 +172,8 @@ def test_handed_on_requests_are_not_followed(serving: Serving, attach: Attach) -
     recorder = attach(server.pid)
     ask_together(server, 1, 40)
     recording = stopped(recorder)
-    assert not parked_ns(recording) and model_of(recording).request_time is None
+    known = model_of(recording).request_time
+    assert not parked_ns(recording) and (known is None or known.handed_ns > 0.9 * known.ns), known
 
 
 def test_a_loop_that_was_parked_is_not_followed(serving: Serving, attach: Attach) -> None:

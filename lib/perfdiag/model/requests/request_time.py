@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perfdiag.model.requests.exchanges import Exchange, calls_ns, own_calls
+from perfdiag.model.requests.news import without_news
 from perfdiag.model.requests.parked_time import Parked, scaled
 from perfdiag.model.requests.request_sums import (
     ARRIVING,
@@ -36,9 +37,7 @@ SERVES = 0.5
 LASTS = 0.25
 # Fewer requests say something only if they last for a good part of the window.
 ENOUGH_REQUESTS = 10
-# Requests that mostly wait for news, by their own choice, would hide what all others wait for.
-TOLERABLE_NEWS = 0.5
-# Likewise those of which nothing tells whether they are requests: what clients acknowledge looks the same.
+# Nothing tells whether they are requests, if so many may be none: what clients acknowledge looks the same.
 TOLERABLE_UNSURE = 0.5
 
 
@@ -100,6 +99,7 @@ def request_time(
     waited; `left`, which nobody has read: these count with the time they have waited so far.  With an objective that
     some missed it is the time of those, beyond the median of their name.
     """
+    exchanges = without_news(exchanges, parked)
     served = [each.line for each in exchanges if each.served]
     missed = [each for each in exchanges if each.served and each.line.over_slo]
     whole = added(map(of_all, served))
@@ -107,8 +107,7 @@ def request_time(
     all_rows = _rows(whole, parked.ns)
     lasts = whole.ns + left_ns >= LASTS * window_ns
     few = whole.count + left_count < ENOUGH_REQUESTS or _inside_ns(whole, all_rows) < SERVES * busy_ns
-    news = parked.outside_ns > TOLERABLE_NEWS * (whole.ns + left_ns)
-    if not whole.ns + left_ns or (few and not lasts) or news or unsure(served):
+    if not whole.ns + left_ns or (few and not lasts) or unsure(served):
         return None
     if any(each.median_ns is None for each in missed):
         return None

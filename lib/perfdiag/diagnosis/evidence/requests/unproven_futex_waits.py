@@ -12,7 +12,9 @@ from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import plain, thread_of
 from perfdiag.model.model import Model
+from perfdiag.model.requests.news import is_meant_to_wait
 from perfdiag.model.requests.request_time import RequestTime
+from perfdiag.model.requests.unread_requests import BOUND
 from perfdiag.model.waits.wait_chains import brings_news
 
 
@@ -27,6 +29,7 @@ class Waits:
     has_books: bool  # those threads are of the target, and were not folded
     news: bool  # they were not there when the waits began: they came to tell
     mutual: bool  # they serve requests, and are parked in the middle of them
+    chosen: bool = True  # the requests may be meant to wait: most of them do
 
     @property
     def ns(self) -> int:
@@ -48,6 +51,12 @@ class Waits:
     def outside(self) -> bool:
         """Whether those threads waited for something from outside, or came with it, and then woke others."""
         return brings_news(self.root) if self.root else self.news
+
+    @property
+    def keeps(self) -> bool:
+        """Whether those threads keep something from others while they wait for their own clients: most requests get it
+        at once, so that these are not meant to wait."""
+        return self.root == BOUND and not self.chosen
 
     @property
     def in_turn(self) -> bool:
@@ -108,6 +117,7 @@ def _waits(
         has_books=most(threads),
         news=most(later),
         mutual=most(time.parked_tids & by_tid.keys()),
+        chosen=any(is_meant_to_wait(each) for each in model.exchanges if each.served and each.line.count),
     )
 
 

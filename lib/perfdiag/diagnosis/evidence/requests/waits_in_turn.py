@@ -68,7 +68,7 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
         {(PARKED, key): row_ns[PARKED, key] for key in waits.parts},
         headline=_headline(waits),
         claim=_claim(waits),
-        mechanism=Mechanism.SLEEP if waits.root == SLEEP and not waits.outside else Mechanism.OTHERS,
+        mechanism=_mechanism(waits),
         severity=_severity(model, time, waits),
         best=Confidence.MEDIUM if unseen else Confidence.HIGH,
         doubts=["no stack shows what these threads wait for", unseen],
@@ -82,10 +82,18 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     )
 
 
+def _mechanism(waits: Waits) -> Mechanism:
+    if waits.keeps:
+        return Mechanism.BUSY
+    return Mechanism.SLEEP if waits.root == SLEEP and not waits.outside else Mechanism.OTHERS
+
+
 def _claim(waits: Waits) -> str:
     doing = does(waits.root)
     if waits.root and waits.outside:
         doing = f"itself waits for something from outside ({waits.root})"
+    if waits.keeps:
+        doing = "itself waits for the next request of its client, although most requests need not wait for it"
     several = len(waits.tids) > 1
     if waits.in_turn:
         claim = f"Requests wait {duration(waits.ns)} for each other, like threads that take a lock in turn"
@@ -101,6 +109,8 @@ def _headline(waits: Waits) -> str:
     if not waits.root:
         return f"Requests wait for {whom}"
     who = "; the awaited thread" if waits.in_turn else ", which"
+    if waits.keeps:
+        return f"Requests wait for {whom}{who} waits for its client"
     if waits.outside:
         return f"Requests wait for {whom}{who} waits for something from outside"
     return f"Requests wait for {whom}{who} {does_in_brief(waits.root)}"
@@ -114,6 +124,8 @@ def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
         and waits.ns >= requests_policy.handover_ns * time.count
     )
     unknown = not waits.root and not waits.has_books  # it may have come with news, and ended
+    if waits.keeps:
+        return Severity.WARNING if felt else Severity.INFO
     if not felt or unknown or waits.outside or waits.root.startswith(JUDGED):
         return Severity.INFO
     if waits.root.startswith("cpu.") and not waits.in_turn:
@@ -124,6 +136,11 @@ def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
 
 
 def _remedy(waits: Waits) -> str:
+    if waits.keeps:
+        return (
+            f"find out what {waits.name} holds while it waits for its client, as a lock or an open transaction (a"
+            " database lists its sessions), and end it sooner"
+        )
     if waits.in_turn:
         return ROOTS.get(waits.root, ("", ""))[1] or "shorten what threads do while others wait, or share less"
     if len(waits.tids) > 1:
