@@ -95,6 +95,14 @@ def test_what_looks_like_a_limit(fields: dict[str, Any], why: str) -> None:
     assert "no limit visible" in check(model, ID).text
 
 
+@pytest.mark.parametrize(("waited", "limited"), [(162, True), (140, False)])
+def test_the_last_request_of_a_burst_leaves_none_that_waits(waited: int, limited: bool) -> None:
+    """Eight come at once, and go out one by one: of eight answers seven come while another request waits."""
+    bursts = {level: 360 for level in range(1, 9)}
+    model = proxy({1: (2880, 190, waited)}, bursts, call_ms=15, request_ms=64, peers_ns=0).model()
+    assert bool(limits(model)) is limited
+
+
 def test_requests_that_call_another_peer_do_not_wait() -> None:
     """Three calls here, nine there, and twelve requests: each has its own."""
     builder = proxy()

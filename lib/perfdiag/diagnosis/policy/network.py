@@ -19,7 +19,8 @@ class NetworkPolicy(Family):
     )
     limit_waited_share = share(
         0.9,
-        "Nearly all of those answers must come while a request has no call under way.",
+        "Of those answers, nearly all that come with more requests in progress must come while one has no call "
+        "under way.",
     )
     limit_delayed_share = share(
         0.5,

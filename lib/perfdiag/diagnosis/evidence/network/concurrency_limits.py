@@ -56,7 +56,9 @@ def _limit_of(model: Model, call: Exchange, calls: Sequence[Exchange]) -> Limit 
     top = next((each for each in call.line.levels if each.level == told_as(most)), None)
     if top is None or not more_ns or top.sum_ns < network_policy.limit_held_share * more_ns:
         return None
-    if top.answered < network_policy.limit_answers or top.waited < network_policy.limit_waited_share * top.answered:
+    # When the last request of a burst is answered, no other one is in progress that could wait.
+    awaited = top.answered * min(1.0, more_ns / top.sum_ns)
+    if top.answered < network_policy.limit_answers or top.waited < network_policy.limit_waited_share * awaited:
         return None
     requests_ns = together_ns(inside.levels)
     waiting_ns = requests_ns - sum(together_ns(each.line.levels) for each in calls)
