@@ -44,7 +44,8 @@ from perfdiag.model.thread_accounts import ThreadLedger
     ),
     measured=(
         "Waits from wake-up or preemption to the switch behind own threads, if on average more of the queueing"
-        " threads are runnable than their CPUs (by affinity); waits up to 131 us only from twice as many on. Many"
+        " threads are runnable than their CPUs (by affinity), or if their affinity allows fewer CPUs than the host has"
+        " and they wait for whole time slices; waits up to 131 us only from twice as many on. Many"
         " threads woken at once, and handovers above a fifth of busy time, are profiles. Waits without a name count"
         " as far as the number of threads and their CPU time explain them."
     ),
@@ -63,14 +64,14 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
     unknown_ns = total_ns(competing.unnamed) - others_ns - inferred_ns
     ns = sum(wanted.values())
     bursts = None if crowd.dense else _bursts(model, competing, crowd)
-    if bursts and (not worth(model, ns) or crowd.runnable <= crowd.cpus + runqueue_policy.oversubscribed_margin_share):
+    if bursts and (not worth(model, ns) or not crowd.exceeds):
         yield bursts
         return
     if not worth(model, ns):
         at_handovers = handovers(model, competing.own)
         yield at_handovers or unnamed(model, ID, unknown_ns, ns) or no_competition(model, ID, "own threads", ns)
         return
-    if crowd.runnable <= crowd.cpus + runqueue_policy.oversubscribed_margin_share:
+    if not crowd.exceeds and not _is_bound(model, competing, crowd):
         why = f" (handovers: on average {crowd.runnable:.1f} runnable on {plural(crowd.cpus, 'CPU')})"
         yield no_competition(model, ID, "own threads", ns, why)
         return
@@ -96,7 +97,7 @@ def _finding(
     return conclude(
         model,
         claims(wanted),
-        headline=f"{crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}",
+        headline=_headline(model, crowd, who),
         claim=(
             f"{subject(model, begin=True)}'s {who} waited {duration(ns)}{said} for CPUs used by each other: on average"
             f" {crowd.runnable:.1f} were runnable on {plural(crowd.cpus, 'CPU')}."
@@ -121,6 +122,20 @@ def _finding(
         verify=time_under(model, "runq.busy"),
         returns=_returns(crowd),
     )
+
+
+def _headline(model: Model, crowd: _Crowd, who: str) -> str:
+    if crowd.exceeds:
+        return f"{crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}"
+    return f"Own {who} compete for {crowd.cpus} of {plural(model.cpus_online, 'CPU')}: their affinity allows no more"
+
+
+def _is_bound(model: Model, competing: Competition, crowd: _Crowd) -> bool:
+    """Return whether threads wait behind computing ones on the few CPUs that their affinity allows: work that comes in
+    bursts has no more runnable threads than CPUs on average, and waits all the same."""
+    online = model.header.host.cpus_online
+    slices = typical_ns(together(competing.own)) >= runqueue_policy.slice_ns
+    return online is not None and crowd.cpus < online and slices
 
 
 def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | None:
@@ -180,13 +195,14 @@ class _Crowd:
         return self.runnable >= runqueue_policy.dense_factor * self.cpus
 
     @property
+    def exceeds(self) -> bool:
+        """Whether on average more are runnable than they have CPUs."""
+        return self.runnable > self.cpus + runqueue_policy.oversubscribed_margin_share
+
+    @property
     def excess_ns(self) -> int:
         """The waiting they must have even with these CPUs to themselves."""
-        return (
-            round(max(0.0, self.runnable - self.cpus) * self.window_ns)
-            if self.runnable > self.cpus + runqueue_policy.oversubscribed_margin_share
-            else 0
-        )
+        return round((self.runnable - self.cpus) * self.window_ns) if self.exceeds else 0
 
 
 def _take_from_unnamed(wanted: dict[str, int], unnamed: dict[str, int], excess_ns: int) -> int:
