@@ -206,8 +206,10 @@ def _hint(error: OSError) -> str:
 def _check_own(path: str, fd: int) -> None:
     """Refuse to overwrite anything but a recording file of the caller."""
     status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+    if not stat.S_ISREG(status.st_mode):
         what = "is not an ordinary file"
+    elif status.st_nlink != 1:
+        what = f"has {status.st_nlink} names (hard links)" if status.st_nlink else "was removed"
     elif status.st_uid != os.geteuid():
         what = "belongs to another user"
     else:
