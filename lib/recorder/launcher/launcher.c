@@ -77,8 +77,8 @@ static int fail_without_python(int error, const struct paths *paths)
 {
 	if (!paths->installed)
 		return fail(error, paths->python);
-	fprintf(stderr, "error: cannot run %s: %s\nHINT: install Python again (apt install --reinstall python3-minimal)\n",
-		paths->python, strerror(error));
+	fprintf(stderr, "error: cannot run %s: %s\n", paths->python, strerror(error));
+	fprintf(stderr, "HINT: install Python again (apt install --reinstall python3-minimal)\n");
 	return 1;
 }
 
@@ -306,6 +306,7 @@ int main(int argc, char **argv)
 	sigset_t interrupt;
 	int ended, err;
 
+	signal(SIGXFSZ, SIG_IGN); /* then a file at its limit is an error of its writer: Python ignores it, too */
 	if (is_set_user_id()) {
 		explain_set_user_id("perfdiag");
 		return EXIT_NOT_PERMITTED;
