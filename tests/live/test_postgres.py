@@ -109,7 +109,8 @@ def test_who_holds_a_row_and_waits_for_its_client(
         holder.say("COMMIT;\n")
         time.sleep(0.5)
     recording = recorder.stop()
-    waited_ns = waited_ns if released else time.monotonic_ns() - begin
+    if not released:
+        waited_ns = recording.one(schema.Footer).at_ns - begin  # writing it down takes a busy host long
     locks = waits(recording, "lock.database")
     assert {pid for pid, _ in locks} == {each.pid for each in waiters}
     assert {key for _, key in locks} >= {"postgres:3:5", "postgres:3:4"}, "transactionid, and tuple for those behind"
