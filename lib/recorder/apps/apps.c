@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "apps/exports.h"
 #include "apps/process_tree.h"
 #include "apps/sessions.h"
@@ -62,20 +63,29 @@ static const char *explain(const struct kind *kind, int err, const struct export
 	return NULL;
 }
 
+static bool is_of(int fd, const struct session *session)
+{
+	struct stat status;
+
+	return !fstat(fd, &status) && status.st_dev == session->device && status.st_ino == session->inode;
+}
+
 /* A file that is no PostgreSQL in spite of its name has neither the name nor the version: it is not told. */
 static void look_at_program(struct recorder *recorder, const struct session *session)
 {
 	const struct kind *kind = process_is_named(session->pid, mariadb_comms) ? &mariadb : &postgresql;
 	struct app *app = &apps[program_count];
+	_cleanup_close_ int fd = -1;
 	struct exports exports = {};
 	int err;
 
 	if (program_count == PROGRAMS_MAX)
 		return;
-	err = exports_find(session->pid, &kind->wanted, &exports, EXPORTS_MS);
+	err = exports_find(session->pid, &kind->wanted, &exports, &fd, EXPORTS_MS);
+	if (fd >= 0 && !is_of(fd, session))
+		return; /* it has begun to run another program */
 	*app = (struct app){ .kind = kind, .pid = session->pid, .lack = explain(kind, err, &exports) };
-	app->statements_lack = err ? app->lack
-				   : statements_attach(recorder, kind->server, session->pid, exports.offsets);
+	app->statements_lack = err ? app->lack : statements_attach(recorder, kind->server, fd, exports.offsets);
 	if (!kind->wanted.names[0])
 		app->lack = app->statements_lack; /* nothing else is read of it */
 	memcpy(app->version, exports.version, sizeof(app->version));

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 #include "base/monotonic.h"
+#include "base/passed_descriptors.h"
 #include "base/privileges.h"
 #include "base/process_files.h"
 #include "base/receive.h"
@@ -24,7 +25,8 @@ struct question {
 	unsigned int deadline_ms;
 };
 
-int exports_open(pid_t pid)
+/* The very file that a process runs, also where it has been replaced, or lies in another mount namespace. */
+static int open_program(pid_t pid)
 {
 	_cleanup_close_ int path_fd = -1, process = process_open(pid);
 
@@ -142,9 +144,9 @@ static void look_up(const void *argument, int results_fd)
 {
 	const struct question *question = argument;
 	struct exports exports = {};
-	int fd = exports_open(question->pid);
+	int fd = open_program(question->pid);
 
-	if (fd < 0)
+	if (fd < 0 || send_with_descriptors(results_fd, "", 1, &fd, 1)) /* before anything hostile is read */
 		return;
 	symbols_confine(results_fd, question->deadline_ms);
 	read_program(fd, question->wanted, &exports);
@@ -162,17 +164,34 @@ static int check(struct exports *exports)
 	return 0;
 }
 
-int exports_find(pid_t pid, const struct exports_wanted *wanted, struct exports *ret, unsigned int deadline_ms)
+static int receive_answer(int fd, struct exports *ret, int *ret_fd, int64_t deadline)
+{
+	int err = wait_readable_by(fd, deadline);
+	ssize_t length;
+	char byte;
+
+	if (err)
+		return err;
+	length = receive_with_descriptors(fd, &byte, 1, ret_fd, 1);
+	if (length < 0)
+		return (int)length;
+	return *ret_fd < 0 ? -ENODATA : receive_by(fd, ret, sizeof(*ret), deadline);
+}
+
+int exports_find(pid_t pid, const struct exports_wanted *wanted, struct exports *ret, int *ret_fd,
+		 unsigned int deadline_ms)
 {
 	static const struct helper_task task = { "perfdiag-symbol", OF_SYMBOLS, look_up };
 	struct question question = { pid, wanted, deadline_ms };
 	int64_t deadline = monotonic_ms() + deadline_ms;
 	struct helper helper;
-	int err = helper_start(&helper, &task, &question);
+	int err;
 
+	*ret_fd = -1;
+	err = helper_start(&helper, &task, &question);
 	if (err)
 		return err;
-	err = receive_by(helper.fd, ret, sizeof(*ret), deadline);
+	err = receive_answer(helper.fd, ret, ret_fd, deadline);
 	helper_end(&helper);
 	return err ? err : check(ret);
 }

@@ -23,7 +23,9 @@ struct exports {
 	char version[VERSION_BYTES];	 /* "" if it has none */
 };
 
-/* The very file that a process runs, also where it has been replaced, or lies in another mount namespace. */
-int exports_open(pid_t pid); /* a descriptor, or -errno */
-/* Of the program that a process runs.  0; -ENODATA: no ELF file that could be read to its end; -errno. */
-int exports_find(pid_t pid, const struct exports_wanted *wanted, struct exports *ret, unsigned int deadline_ms);
+/*
+ * Of the program that a process runs.  0; -ENODATA: no ELF file that could be read to its end; -errno.  *ret_fd is the
+ * file that was read, or -1: the process may run another one by now, and nothing that was found holds for that.
+ */
+int exports_find(pid_t pid, const struct exports_wanted *wanted, struct exports *ret, int *ret_fd,
+		 unsigned int deadline_ms);

@@ -74,17 +74,13 @@ static int attach_all(struct recorder *recorder, enum sql_server server, int fd,
 	return err;
 }
 
-const char *statements_attach(struct recorder *recorder, enum sql_server server, pid_t pid,
+const char *statements_attach(struct recorder *recorder, enum sql_server server, int fd,
 			      const uint64_t offsets[FUNCTIONS_MAX])
 {
-	_cleanup_close_ int fd = -1;
 	int err;
 
 	if (!offsets[0] || (server == SQL_POSTGRESQL && !offsets[1]))
 		return "its program does not export the functions that statements run through";
-	fd = exports_open(pid);
-	if (fd < 0)
-		return "its program file could not be opened";
 	err = attach_all(recorder, server, fd, offsets);
 	if (err == -EACCES || err == -EPERM)
 		return "it was met after the recording had begun: probes in programs are set before that";

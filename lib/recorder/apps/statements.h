@@ -7,9 +7,10 @@
 #include "recorder.h"
 
 /*
- * Attaches to the program that a process runs, at these offsets of its file.  NULL, or why its statements are not measured.
+ * Attaches to the program file `fd` at these offsets, which were read through the same descriptor: a path may name another
+ * file by now.  NULL, or why its statements are not measured.
  */
-const char *statements_attach(struct recorder *recorder, enum sql_server server, pid_t pid,
+const char *statements_attach(struct recorder *recorder, enum sql_server server, int fd,
 			      const uint64_t offsets[FUNCTIONS_MAX]);
 void statements_detach(void);
 void statements_write(struct recorder *recorder);

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/cleanup.h"
+#include "base/passed_descriptors.h"
 #include "base/privileges.h"
 #include "base/sock_diag.h"
 
@@ -27,42 +28,17 @@ static int server = -1;
 
 static int send_with(int to, const struct answer *answer, const int *passed, int count)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(PASSED_MAX * sizeof(int))] = {};
-	struct iovec part = { (void *)answer, sizeof(*answer) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	if (count) {
-		message.msg_control = control;
-		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-		*CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
-							     .cmsg_type = SCM_RIGHTS,
-							     .cmsg_len = CMSG_LEN(count * sizeof(int)) };
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), passed, count * sizeof(int));
-	}
-	return sendmsg(to, &message, MSG_NOSIGNAL) == sizeof(*answer) ? 0 : -errno;
+	return send_with_descriptors(to, answer, sizeof(*answer), passed, count);
 }
 
 /* Fills in as many of passed[PASSED_MAX] as came, -1 the rest. */
 static int receive_with(int from, struct answer *answer, int *passed)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(PASSED_MAX * sizeof(int))];
-	struct iovec part = { answer, sizeof(*answer) };
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
-	};
-	struct cmsghdr *header;
-	ssize_t length;
+	ssize_t length = receive_with_descriptors(from, answer, sizeof(*answer), passed, PASSED_MAX);
 
-	memset(passed, -1, PASSED_MAX * sizeof(int));
-	do
-		length = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-	while (length < 0 && errno == EINTR);
-	if (length != sizeof(*answer))
-		return length < 0 ? -errno : -EPIPE;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-		memcpy(passed, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
-	return 0;
+	if (length == sizeof(*answer))
+		return 0;
+	return length < 0 ? (int)length : -EPIPE;
 }
 
 int own_somaxconn(void)

@@ -29,13 +29,12 @@ struct until {
 	int64_t deadline_ms;
 };
 
-static int wait_until(const void *argument)
+int wait_readable_by(int fd, int64_t deadline_ms)
 {
-	const struct until *until = argument;
-	struct pollfd readable = { .fd = until->fd, .events = POLLIN };
+	struct pollfd readable = { .fd = fd, .events = POLLIN };
 
 	for (;;) {
-		int64_t left_ms = until->deadline_ms - monotonic_ms();
+		int64_t left_ms = deadline_ms - monotonic_ms();
 		int n = left_ms > 0 ? poll(&readable, 1, left_ms) : 0;
 
 		if (n > 0)
@@ -45,6 +44,13 @@ static int wait_until(const void *argument)
 		if (n < 0 && errno != EINTR)
 			return -errno;
 	}
+}
+
+static int wait_until(const void *argument)
+{
+	const struct until *until = argument;
+
+	return wait_readable_by(until->fd, until->deadline_ms);
 }
 
 int receive_by(int fd, void *bytes, size_t length, int64_t deadline_ms)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/passed_descriptors.h"
 #include "recorder.h"
 
 #define LINE_BYTES 4096
@@ -35,29 +36,17 @@ void control_say(int fd, const char *format, ...)
 /* One more read; an fd that comes along (SCM_RIGHTS) is kept in *passed. */
 static ssize_t receive(int fd, int *passed)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { buffer + buffered, sizeof(buffer) - buffered };
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
-	struct cmsghdr *header;
-	ssize_t length;
+	int came;
+	ssize_t length = receive_with_descriptors(fd, buffer + buffered, sizeof(buffer) - buffered, &came, 1);
 
-	do
-		length = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	while (length < 0 && errno == EINTR);
-	header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+	if (length > 0 && came >= 0) {
 		if (*passed >= 0)
 			close(*passed);
-		memcpy(passed, CMSG_DATA(header), sizeof(int));
+		*passed = came;
 	}
 	if (length > 0)
 		buffered += length;
-	return length < 0 ? -errno : length;
+	return length;
 }
 
 /* Takes one whole line out of the buffer into `line`; false if there is none. */
