@@ -50,6 +50,7 @@ def test_a_quota_that_was_hit_names_group_and_value() -> None:
     assert first.text == "echo '40000 100000' > /sys/fs/cgroup/job/cpu.max"
     assert first.undo == "echo '20000 100000' > /sys/fs/cgroup/job/cpu.max" and "20000" in first.present_value
     assert any("98 of 100 periods" in evidence.text for evidence in found.evidence)
+    assert not any("7.9" in evidence.text for evidence in found.evidence), "one throttling has one time: 7 s"
 
 
 def test_version_1_has_its_own_file() -> None:

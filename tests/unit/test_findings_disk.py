@@ -49,6 +49,15 @@ def test_a_slow_device_is_a_fault(account: str) -> None:
     assert found.mechanism is Mechanism.SLOW and found.claims[account, "device:254:0"] == 6_000_000_000
 
 
+def test_a_queue_longer_than_any_wait_is_that_of_other_processes() -> None:
+    """A report said 180 ms in the queue beside waits of 72 us."""
+    found = finding(on(SSD, waiting("disk.flush", "72 us", 20_000, queue="180 ms")), "DISK-FLUSH-SLOW")
+    queued = [each.text for each in found.evidence if "in the queue" in each.text]
+    assert queued and all("other processes" in text for text in queued)
+    alone = finding(on(SSD, waiting("disk.flush", "20 ms", service="18 ms")), "DISK-FLUSH-SLOW")
+    assert not any("other processes" in each.text for each in alone.evidence)
+
+
 @pytest.mark.parametrize("account", RULES)
 def test_as_fast_as_the_device_is_profile(account: str) -> None:
     found = finding(on(SSD, waiting(account, "150 us", 20_000)), RULES[account])

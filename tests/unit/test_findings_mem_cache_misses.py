@@ -79,6 +79,15 @@ def test_pages_dropped_by_request_were_not_evicted() -> None:
     assert check(known(builder.model(), memory_groups=in_group(0)), MISSES).number == 0
 
 
+def test_a_file_of_which_nothing_came_from_disk_is_not_named() -> None:
+    """A report said: mostly in /, 0 B of 4.00 KiB read."""
+    builder = reading().file_read("file:0:5:2:/", 0, size_bytes=4096, waits=9, waited="3.9 s")
+    builder.file_read(TABLE, 350 * MIB, size_bytes=200 * MIB, waits=900, waited="1 s")
+    found = finding(known(builder.model(), memory_groups=in_group(300 * PAGES)), MISSES)
+    assert not [each.text for each in found.evidence if " 0 B" in each.text]
+    assert "mostly in" not in found.claim, "most of the waiting is in none of the files that were read"
+
+
 def test_refaults_of_the_host_are_the_targets_as_far_as_others_cannot_have_read_them() -> None:
     """The host read 450 MiB, the target 400 of them: of 300 MiB of refaults 250 are its own at least."""
     counted = {"workingset_refault_file": 300 * PAGES, "pgpgin": 450 * 1024}

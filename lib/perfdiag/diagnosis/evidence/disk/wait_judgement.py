@@ -209,10 +209,12 @@ def _evidence(model: Model, kind: Kind, case: Case) -> list[Evidence]:
     found = [waits(case.wait, kind.nouns)]
     for operation in kind.operations:
         requests = case.where.requests(model, operation)
+        # What no wait was as long as, somebody else waited for.
+        whose = ", mostly of other processes" if typical_ns(requests.queue) > case.wait.max_ns else ""
         if requests.count:
             found.append(
                 Evidence(
-                    f"{requests.count:,} {operation} requests: {about(typical_ns(requests.queue))} in the queue,"
+                    f"{requests.count:,} {operation} requests{whose}: {about(typical_ns(requests.queue))} in the queue,"
                     f" {about(typical_ns(requests.service))} in the device",
                     float(typical_ns(requests.service)),
                     "ns",

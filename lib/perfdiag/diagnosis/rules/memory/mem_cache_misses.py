@@ -29,7 +29,7 @@ from perfdiag.diagnosis.significance import (
     without_rows,
     worth,
 )
-from perfdiag.model.model import Model
+from perfdiag.model.model import FileRead, Model
 
 READ = "disk.read"
 FILES_NAMED = 3
@@ -166,8 +166,13 @@ def _mostly(model: Model) -> str:
     if _nameless(model):
         return ""
     whole = sum(file.waited_ns for file in model.files_read)
-    first = next(iter(model.files_read), None)
+    first = next(iter(_read(model)), None)
     return f", mostly in {first.name}" if first and 2 * first.waited_ns > whole > 0 else ""
+
+
+def _read(model: Model) -> list[FileRead]:
+    """Return the files of which pages came from disk; waits for pages of others brought none."""
+    return [file for file in model.files_read if file.read_bytes]
 
 
 def _file_evidence(model: Model) -> list[Evidence]:
@@ -178,7 +183,7 @@ def _file_evidence(model: Model) -> list[Evidence]:
             "bytes",
             "mm_filemap_add_to_page_cache",
         )
-        for file in model.files_read[:FILES_NAMED]
+        for file in _read(model)[:FILES_NAMED]
     ]
     twice = _twice_bytes(model)
     if twice:

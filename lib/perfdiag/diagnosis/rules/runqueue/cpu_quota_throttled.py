@@ -152,10 +152,9 @@ def _quotas(model: Model) -> str:
 def _periods(group: CpuGroup) -> list[Evidence]:
     if group.periods is None or group.throttled_periods is None:
         return []
-    took = f", {duration(group.throttled_ns)} over all CPUs" if group.throttled_ns else ""
     return [
         Evidence(
-            f"{group.throttled_periods:,} of {group.periods:,} periods throttled{took}",
+            f"{group.throttled_periods:,} of {group.periods:,} periods throttled",
             float(group.throttled_periods),
             "count",
             f"{group.path}/cpu.stat",
