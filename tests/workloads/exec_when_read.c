@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Looks like PostgreSQL and becomes another program as soon as its file is read: exec_when_read PROGRAM; without one it sleeps */
+/*
+ * exec_when_read - looks like PostgreSQL, and becomes another program while its file is read.
+ *
+ * exec_when_read PROGRAM; without one it sleeps.
+ */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
