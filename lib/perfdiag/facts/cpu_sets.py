@@ -60,7 +60,7 @@ class Cpus(Set[int]):
         return cls(bits)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)  # each thread of a recording may have one of its own
 def cpu_list(text: str | None) -> Cpus | None:
     """Parse "0-3,8"; None for anything else.  The kernel lists ranges in their order, each CPU once."""
     bits, least = 0, 0

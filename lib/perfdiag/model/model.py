@@ -185,11 +185,17 @@ class Model:
         """Return `ns(*accounts)` as a share of busy time, 0 when there is none."""
         return self.ns(*accounts) / self.busy_ns if self.busy_ns else 0.0
 
-    def rows_of(self, *accounts: str) -> list[Row]:
-        """Return the rows of the named accounts, largest first."""
+    def rows_of(self, *accounts: str, pid: int | None = None) -> list[Row]:
+        """Return the rows of the named accounts, largest first: of one process, or of all."""
+        if pid is not None:
+            return [row for row in _rows_by_process(self).get(pid, ()) if row.account in accounts]
         if len(accounts) == 1:
             return list(_rows(self).get(accounts[0], ()))
         return [row for row in self.rows if row.account in accounts]
+
+    def threads_of(self, pid: int) -> Sequence[ThreadLedger]:
+        """Return the threads of a process."""
+        return _threads(self).get(pid, ())
 
     def wait_stacks(self, *accounts: str, key: str | None = None) -> list[schema.Stack]:
         """Return the stacks sampled where waits of the named accounts began: those for the object `key`, or all."""
@@ -231,6 +237,22 @@ def _rows(model: Model) -> dict[str, list[Row]]:
     found: defaultdict[str, list[Row]] = defaultdict(list)
     for row in model.rows:
         found[row.account].append(row)
+    return dict(found)
+
+
+@once
+def _rows_by_process(model: Model) -> dict[int, list[Row]]:
+    found: defaultdict[int, list[Row]] = defaultdict(list)
+    for row in model.rows:
+        found[row.pid].append(row)
+    return dict(found)
+
+
+@once
+def _threads(model: Model) -> dict[int, list[ThreadLedger]]:
+    found: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
+    for thread in model.threads:
+        found[thread.pid].append(thread)
     return dict(found)
 
 

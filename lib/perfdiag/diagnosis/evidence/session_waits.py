@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -67,12 +68,17 @@ def chains_behind(model: Model, keys: Iterable[str]) -> list[Chain]:
 def looks_ns(model: Model, keys: Iterable[str]) -> int:
     """Return the time of waits for locks that a session may have ended itself, to look for a deadlock: after
     deadlock_timeout, 1 s, it does so once, and then sleeps on.  Of that time no wake-up shows who had the lock."""
-    wanted = frozenset(keys)
-    rows = (row for row in model.rows_of(LOCK) if row.key in wanted)
-    return sum(
-        min(row.distribution.buckets.get(LOOK_BUCKET, 0) * sql_policy.deadlock_timeout_ns, row.distribution.sum_ns)
-        for row in rows
-    )
+    looks = _looks_ns(model)
+    return sum(looks[key] for key in frozenset(keys))
+
+
+@once
+def _looks_ns(model: Model) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for row in model.rows_of(LOCK):
+        looked_ns = row.distribution.buckets.get(LOOK_BUCKET, 0) * sql_policy.deadlock_timeout_ns
+        found[row.key] += min(looked_ns, row.distribution.sum_ns)
+    return found
 
 
 def open_waits(

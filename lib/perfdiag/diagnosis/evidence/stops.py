@@ -54,7 +54,7 @@ def _is_stopped(thread: ThreadLedger) -> bool:
 def who_and_remedy(model: Model, pids: Sequence[int]) -> tuple[str, str]:
     """Return by whom processes are stopped and what lets them go on, as far as /proc/PID/status of the first told; of
     one that went on it no longer does."""
-    lasts = any(thread.pid == pids[0] and _is_stopped(thread) for thread in model.threads)
+    lasts = any(_is_stopped(thread) for thread in model.threads_of(pids[0]))
     process = model.facts.processes.get(pids[0]) if lasts else None
     cont, thaw = f"kill -CONT {' '.join(map(str, pids[:SHOWN]))}", "docker unpause or systemctl thaw"
     if process and process.tracer:  # SIGCONT does not lift its stop

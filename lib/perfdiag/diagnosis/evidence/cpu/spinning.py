@@ -108,7 +108,7 @@ def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | Non
             calls[call] += stack.count
             in_kernel += stack.count if stack.kernel else 0
     asking = part_of(calls.total(), samples.count)
-    process_ns = sum(cpu_ns(thread) for thread in model.threads if thread.pid == pid)
+    process_ns = sum(cpu_ns(thread) for thread in model.threads_of(pid))
     awake_ns = sum(map(cpu_ns, threads))
     sure_ns, served_ns = (asking.share - asking.error) * process_ns, _served_ns(model)
     around = sure_ns < cpu_policy.spinning_share * awake_ns

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.significance import plain, typical_ns
 from perfdiag.facts.host_facts import Disk
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model, Row, once
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
 
 DISK = ("disk.read", "disk.write", "disk.flush")
-# Members of members (LVM on crypt on RAID on partitions); damaged facts may hold circles.
+# Members of members: LVM on crypt on RAID on partitions.
 DEEPEST = 8
 
 # How long one request may take: a rotating disk needs a seek and half a turn (4 to 15 ms); flash answers reads and
@@ -112,7 +112,7 @@ def device_of(row: Row) -> str:
 def backing(model: Model, device: str) -> Backing:
     """Resolve a device of a wait; without facts it is its own disk."""
     facts = model.facts
-    disks = _below(model, device, DEEPEST)
+    disks = _below(model, device)
     mount = facts.mount_of(device) if device not in facts.disks else None
     if mount is not None and disks == (device,):  # btrfs and others: a device number of the file system's own
         source = next(
@@ -123,7 +123,7 @@ def backing(model: Model, device: str) -> Backing:
             ),
             None,
         )
-        disks = _below(model, source, DEEPEST) if source else disks
+        disks = _below(model, source) if source else disks
     known = [facts.disks[disk] for disk in disks if disk in facts.disks]
     return Backing(device, _name(model, device, disks), disks, _medium(known))
 
@@ -138,18 +138,36 @@ def _name(model: Model, device: str, disks: tuple[str, ...]) -> str:
     return plain(facts.disk_name(device))
 
 
-def _below(model: Model, device: str, depth: int) -> tuple[str, ...]:
-    disks = model.facts.disks
-    disk = disks.get(device)
-    if disk is None or not depth:
-        return (device,)
-    if disk.members:
-        found = [leaf for member in disk.members for leaf in _below(model, member, depth - 1)]
-        return tuple(dict.fromkeys(found))
-    if disk.whole != disk.name:
-        whole = next((other for other in disks.values() if other.name == disk.whole), None)
-        return _below(model, whole.device, depth - 1) if whole else (device,)
-    return (device,)
+def _below(model: Model, device: str) -> tuple[str, ...]:
+    """Return the disks below a device; each one on the way is visited once, whatever damaged facts say."""
+    leaves: dict[str, None] = {}
+    seen, level = {device}, [device]
+    for _ in range(DEEPEST):
+        deeper: dict[str, None] = {}
+        for each in level:
+            below = _directly_below(model, each)
+            leaves |= {} if below else {each: None}
+            deeper |= {new: None for new in below if new not in seen}
+        seen |= deeper.keys()
+        level = list(deeper)
+    return tuple(leaves | dict.fromkeys(level)) or (device,)
+
+
+def _directly_below(model: Model, device: str) -> Sequence[str]:
+    disk = model.facts.disks.get(device)
+    if disk is None or disk.members or disk.whole == disk.name:
+        return disk.members if disk else ()
+    whole = _device_numbers(model).get(disk.whole)
+    return (whole,) if whole else ()
+
+
+@once
+def _device_numbers(model: Model) -> dict[str, str]:
+    """Return device numbers by name; of two with one name the first."""
+    found: dict[str, str] = {}
+    for disk in model.facts.disks.values():
+        found.setdefault(disk.name, disk.device)
+    return found
 
 
 def _medium(disks: Sequence[Disk]) -> str:

@@ -30,7 +30,7 @@ class Late:
 
 def late_threads(model: Model, machine: JavaMachine) -> Sequence[Late]:
     """Return the threads of a virtual machine that can have been the last to stop, the latest first."""
-    threads = [thread for thread in model.threads if thread.pid == machine.pid and thread.tid]
+    threads = [thread for thread in model.threads_of(machine.pid) if thread.tid]
     longest_ns = max((thread.ns(ACCOUNT) for thread in threads), default=0)
     least_ns = jvm_policy.late_thread_share * (machine.reaching_ns or 0)
     found = []

@@ -61,7 +61,7 @@ def _wait(model: Model, pid: int, account: str, chains: Sequence[Chain]) -> Stop
         claims[chain.account, chain.key] += chain.ns
         if chain.root != account and chain.root_tid:
             wakers[chain.root_tid] += chain.ns
-    rows = [row for row in model.rows_of(account) if row.pid == pid]
+    rows = model.rows_of(account, pid=pid)
     longest = max(wakers, key=lambda tid: wakers[tid], default=0)
     known = 2 * wakers.get(longest, 0) >= sum(claims.values())
     return StopWait(pid, account, list(dict.fromkeys(row.object for row in rows)), dict(claims), longest * known)

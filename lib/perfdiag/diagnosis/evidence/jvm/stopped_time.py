@@ -85,7 +85,7 @@ def stopped(model: Model) -> list[Stopped]:
     pids = dict.fromkeys([*(row.pid for row in rows), *(each.pid for each in java_machines(model))])
     found = []
     for pid in pids:
-        own = [row for row in rows if row.pid == pid]
+        own = model.rows_of(ACCOUNT, pid=pid)
         collection = [row for row in own if row.key.startswith("lock:collection")]
         safepoint = [row for row in own if not row.key.startswith("lock:collection")]
         found.append(Stopped(pid, machine_of(model, pid), collection, safepoint))

@@ -131,7 +131,7 @@ def _finding(model: Model, kind: HiddenLock, waits: Proven, ns: int, claimed_ns:
 def _who(model: Model, kind: HiddenLock, pids: Sequence[int]) -> str:
     if len(pids) != 1:
         return f"{plural(len(pids), kind.who)} wait"
-    comm = next((thread.comm for thread in model.threads if thread.pid == pids[0]), kind.who)
+    comm = next((thread.comm for thread in model.threads_of(pids[0])), kind.who)
     return f"{plain(comm)} ({pids[0]}) waits"
 
 

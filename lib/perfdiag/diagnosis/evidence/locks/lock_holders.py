@@ -204,7 +204,7 @@ def code_of(model: Model, holder: Holder) -> str:
     thread = thread_of(model, holder.tid)
     if thread is None or holder.root not in thread.accounts:
         return ""
-    like = [each for each in model.threads if each.pid == thread.pid and holder.root in each.accounts]
+    like = [each for each in model.threads_of(thread.pid) if holder.root in each.accounts]
     if (
         sum(each.accounts[holder.root].ns for each in like) * locks_policy.holder_stacks_share
         > thread.accounts[holder.root].ns

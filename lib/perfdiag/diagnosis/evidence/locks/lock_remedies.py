@@ -90,7 +90,7 @@ _INNODB = frozenset({"mysqld", "mariadbd"})
 
 def tells(model: Model, pid: int) -> str:
     """Return the command that tells locks from work in a process whose stacks show neither, and how to read it."""
-    comms = {thread.comm for thread in model.threads if thread.pid == pid}
+    comms = {thread.comm for thread in model.threads_of(pid)}
     if comms & _INNODB:
         return "SHOW ENGINE INNODB STATUS, section TRANSACTIONS: LOCK WAIT is a lock on rows; else " + shows_stacks(
             model, pid

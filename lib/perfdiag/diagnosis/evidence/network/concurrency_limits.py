@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perfdiag.diagnosis.evidence.network.peers import name_of
@@ -44,11 +43,12 @@ def limits(model: Model) -> dict[str, Limit]:
     if model.requests_inside is None:
         return {}
     calls = [each for each in model.exchanges if each.line.direction == "connected" and each.line.levels]
-    found = [limit for call in calls if (limit := _limit_of(model, call, calls))]
+    calls_ns = sum(together_ns(each.line.levels) for each in calls)
+    found = [limit for call in calls if (limit := _limit_of(model, call, calls_ns))]
     return {each.call.line.object: each for each in sorted(found, key=lambda each: -each.call.line.sum_ns)}
 
 
-def _limit_of(model: Model, call: Exchange, calls: Sequence[Exchange]) -> Limit | None:
+def _limit_of(model: Model, call: Exchange, calls_ns: int) -> Limit | None:
     inside, most = model.requests_inside, call.line.most or 0
     if inside is None or not 0 < most < TOLD_BELOW:
         return None
@@ -61,7 +61,7 @@ def _limit_of(model: Model, call: Exchange, calls: Sequence[Exchange]) -> Limit 
     if top.answered < network_policy.limit_answers or top.waited < network_policy.limit_waited_share * awaited:
         return None
     requests_ns = together_ns(inside.levels)
-    waiting_ns = requests_ns - sum(together_ns(each.line.levels) for each in calls)
+    waiting_ns = requests_ns - calls_ns
     waiting = waiting_ns / more_ns - inside.unseen
     if waiting < 1 or _share_connections(call) or not _are_delayed(model, call):
         return None

@@ -80,7 +80,7 @@ def paused(model: Model) -> Iterable[Outcome]:
 
 
 def _finding(model: Model, wait: StopWait) -> Finding:
-    whole_ns = total_ns([row for row in model.rows_of(ACCOUNT) if row.pid == wait.pid])
+    whole_ns = total_ns(model.rows_of(ACCOUNT, pid=wait.pid))
     where = plain(wait.objects[0]) if len(wait.objects) == 1 else ""
     waited = f"{phrase_of(wait.account)}{where and f', {where}'}"
     reader = thread_of(model, wait.waker_tid) if wait.waker_tid else None

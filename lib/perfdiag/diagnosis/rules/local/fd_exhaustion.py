@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import first_of, plural
@@ -51,13 +52,11 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
     system = model.facts.system_descriptors
     refused = refusals(model)
     counted = [*known, *([system] if system and _part(system) is not None else [])]
-    found = [
-        finding
-        for each in counted
-        if (finding := _finding(model, each, len([event for event in refused if _concerns(event, each.pid)])))
-    ]
+    times = Counter(pid for event in refused for pid in _whose_limit(event))
+    found = [finding for each in counted if (finding := _finding(model, each, times[each.pid]))]
     # Of a process that came and went between two counts its refusals are all there is.
-    rest = [event for event in refused if not any(_concerns(event, each.pid) for each in counted)]
+    pids = {each.pid for each in counted}
+    rest = [event for event in refused if pids.isdisjoint(_whose_limit(event))]
     yield from [*found, *([_refused_finding(model, rest)] if rest else [])]
     if found or rest:
         return
@@ -75,9 +74,10 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
     )
 
 
-def _concerns(event: schema.Event, pid: int) -> bool:
-    """Return whether a refusal was due to the limit of process `pid`, or (pid 0) of the system."""
-    return ENFILE in words_of(event) if not pid else event.pid == pid and EMFILE in words_of(event)
+def _whose_limit(event: schema.Event) -> set[int]:
+    """Return the process whose limit a refusal was due to, 0 for the system's; both are possible."""
+    words = words_of(event)
+    return {pid for pid, word in ((0, ENFILE), (event.pid, EMFILE)) if word in words}
 
 
 def _part(descriptors: Descriptors) -> float | None:

@@ -168,7 +168,7 @@ def _awaited(model: Model, parent: ThreadLedger) -> Children | None:
         if chain.account == CHILD and chain.pid == parent.pid:
             sums[chain.root] = sums.get(chain.root, 0) + chain.ns
             tids |= {chain.root_tid, chain.some_tid}
-    waited_ns = sum(thread.ns(CHILD) for thread in model.threads if thread.pid == parent.pid)
+    waited_ns = sum(thread.ns(CHILD) for thread in model.threads_of(parent.pid))
     if sum(sums.values()) < local_policy.child_known_share * waited_ns:
         return None
     threads = [thread for thread in model.threads if thread.tid and thread.tid in tids and thread.pid != parent.pid]

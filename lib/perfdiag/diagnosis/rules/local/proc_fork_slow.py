@@ -162,7 +162,7 @@ def _awaited(model: Model, found: _Forks) -> list[Row]:
     be for anything: they take longer than freeing the copy.
     """
     ran = {(chain.pid, chain.key): chain.ns for chain in model.chains if chain.account == PIPE and chain.root in CPU}
-    rows = [row for row in model.rows_of(PIPE) if row.pid == found.pid and row.distribution.count == 1]
+    rows = [row for row in model.rows_of(PIPE, pid=found.pid) if row.distribution.count == 1]
     rows = [row for row in rows if 2 * ran.get((row.pid, row.key), 0) > row.distribution.sum_ns]
     fits = len(rows) <= (found.children or 0) and total_ns(rows) <= local_policy.fork_freeing_factor * found.freeing_ns
     return rows if fits else []
@@ -170,7 +170,7 @@ def _awaited(model: Model, found: _Forks) -> list[Row]:
 
 def _finding(model: Model, found: _Forks) -> Finding:
     ran_ns = model.ns(*CPU)
-    comm = next((thread.comm for thread in model.threads if thread.pid == found.pid), "a process")
+    comm = next((thread.comm for thread in model.threads_of(found.pid)), "a process")
     resident = f", which uses {size(found.resident_bytes)} of memory," if found.resident_bytes is not None else ""
     each = f" A fork takes about {duration(found.each_ns)}." if found.each_ns is not None else ""
     evidence = [

@@ -267,7 +267,7 @@ def _kernel_work(comm: str, pids: Sequence[int]) -> str:
 
 def _niced(model: Model, pid: int, nice: int) -> Remedy:
     """Return the remedy for a nice value: a trial for a single-threaded process, because each thread has its own."""
-    if sum(thread.threads for thread in model.threads if thread.pid == pid) == 1:
+    if sum(thread.threads for thread in model.threads_of(pid)) == 1:
         return attempt(f"renice -n 0 -p {pid}", f"renice -n {nice} -p {pid}", f"nice {nice}")
     return fix(f"renice -n 0 -p $(ls /proc/{pid}/task); note the present values first: ps -Lo tid,ni -p {pid}")
 
