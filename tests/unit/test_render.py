@@ -156,6 +156,26 @@ def test_remedies_are_numbered_as_the_findings() -> None:
         assert re.search(rf" {next(iter(each.accounts))} +-> {number}$", text, re.MULTILINE)
 
 
+def test_a_short_second_remedy_stands_below_the_first_and_nowhere_else() -> None:
+    made = CASES["flush"]()
+    second = made.findings[0].remedy[1].text
+    above, found, below = plain(made).partition("BUSY TIME")
+    assert f" or {second}\n" in above and found and second not in below
+    assert f" or {second}" not in plain(made, full=True).partition("BUSY TIME")[0], "all stand with their finding"
+    long = msgspec.structs.replace(made.findings[0].remedy[1], text="wait and see " * 14)
+    remedy = [made.findings[0].remedy[0], long]
+    findings = [msgspec.structs.replace(made.findings[0], remedy=remedy), *made.findings[1:]]
+    assert " or wait" not in plain(msgspec.structs.replace(made, findings=findings)).partition("BUSY TIME")[0]
+
+
+def test_the_same_remedy_of_two_findings_is_printed_once() -> None:
+    model = Builder().thread("a", disk_read="4 s", net_send="3 s").model()
+    findings = [finding(f"F-{account}", {account: 3_000_000_000}) for account in ("disk.read", "net.send")]
+    alike = [replace(each, remedies=[Remedy(RemedyKind.FIX, "buy a faster host")]) for each in findings]
+    text = plain(report.make(model, diagnosis(model, *alike), RUNBOOKS))
+    assert text.count("buy a faster host") == 1 and re.search(r"^ +2  as 1$", text, re.MULTILINE)
+
+
 def test_folded_rows_say_how_much_they_are() -> None:
     made = CASES["crowded"]()
     text = plain(made)

@@ -150,14 +150,17 @@ def fix(report: Report, page: Page) -> Section:
     remedied = remedied if page.full else causes or remedied  # of a missed objective the remedy is that of its cause
     several = len(faults(report)) > 1
     blocks: list[Block] = []
+    shown: dict[str, int] = {}
     for place, (number, each) in enumerate(remedied):
         begin = f"{number}  " if several else ""
         label = "FIX      " if not place else _INDENT
         rank = 1 + 2 * place if place < _FIXES else 90 + place
-        second = second_remedy(each, page)
+        second, first = second_remedy(each, page), each.remedy[0]
+        same = shown.setdefault(first.text, number)
+        lines = remedy_lines(first, page, label + begin) if same == number else [Text(f"{label}{begin}as {same}")]
         blocks.append(
             [
-                Chunk(remedy_lines(each.remedy[0], page, label + begin), rank),
+                Chunk(lines, rank),
                 *([Chunk(remedy_lines(second, page, f"{_INDENT}or "), ESSENTIAL + place)] if second else []),
             ]
         )

@@ -112,7 +112,11 @@ def _finding(model: Model, kind: HiddenLock, waits: Proven, ns: int, claimed_ns:
     who = "Requests wait" if time else _who(model, kind, waits.pids)
     where = f" ({plain(waits.function)})" if waits.function else ""
     whole = "the part of lock waits is that of the whole window, not of the slow requests alone"
-    took = f"{duration(ns // time.count)} a request, on average" if time else f"{duration(ns)} of {kind.account}"
+    took = (
+        f"a request waits {duration(ns // time.count)} for them, on average"
+        if time
+        else f"{duration(ns)} of {kind.account}"
+    )
     return conclude(
         model,
         {kind.account: claimed_ns},

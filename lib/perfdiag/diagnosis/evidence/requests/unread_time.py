@@ -95,8 +95,8 @@ def meanwhile(by: Servers) -> Evidence:
         parts.append(f"{percent(sum(met.passed_on.values()))} in causes with a finding of their own")
     if met.unheard:
         parts.append(f"{percent(met.unheard)} idle")
-    text = f"meanwhile their readers were at other requests {percent(met.taken)} ({first_of(parts, SHOWN)})"
-    told = f"{text}, +-{percent(by.error)}; {percent(met.unknown)} is unknown"
+    text = f"meanwhile the reader served other requests for {percent(met.taken)} (+-{percent(by.error)}) of that time"
+    told = f"{text}: {first_of(parts, SHOWN)}; {percent(met.unknown)} unknown"
     return Evidence(told, met.taken, "share", "lines of time", by.error + met.unknown)
 
 

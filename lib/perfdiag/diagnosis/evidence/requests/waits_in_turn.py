@@ -40,7 +40,7 @@ def in_turn(model: Model) -> Iterable[Finding]:
 
 def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     """Return the finding on requests that wait for another thread of the target."""
-    mean = f"{duration(waits.ns // time.count)} blocked a request, on average"
+    mean = f"a request is blocked for {duration(waits.ns // time.count)} on average"
     evidence = [Evidence(f"{mean}, {percent(waits.ns / time.ns)} of its time", float(waits.ns), "ns", "ledger")]
     if code := _code(model, waits.parts):
         evidence.append(
@@ -53,7 +53,7 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
             )
         )
     if waits.roots:
-        text = f"the awaited thread was seen for {percent(waits.known)} of that: {top(waits.roots)}"
+        text = f"meanwhile the awaited thread: {top(waits.roots)} (known for {percent(waits.known)})"
         evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
     unseen = "" if waits.root else f"it is unknown what {waits.name} did meanwhile, or it was several things"
     if waits.in_turn:

@@ -200,6 +200,8 @@ def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
     listener = peer_pid(rows[0].key)
     if not waker or waker == listener:
         return place + OTHER_END * (rows[0].account == PIPE and rows[0].object != ""), ""
+    if not rows[0].object:
+        return ended_by(model, rows, waker), ""
     return ended_by(model, rows, waker), f" at {'a unix socket of ' if listener else ''}{place}"
 
 

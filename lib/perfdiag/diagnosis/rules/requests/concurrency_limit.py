@@ -101,10 +101,9 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
 
 
 def _evidence(limit: Limit) -> Evidence:
-    what = "calls were" if limit.most > 1 else "call was"
     text = (
-        f"{limit.number} {what} outstanding for {percent(limit.held)} of the time in which more requests were in"
-        f" progress, never more; {limit.answers:,} answers came then"
+        f"while more requests were in progress, {limit.number} had a call under way {percent(limit.held)} of the"
+        f" time, and never more ({limit.answers:,} answers came then)"
     )
     return Evidence(text, limit.held, "share", "sockets")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
@@ -71,7 +72,8 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
             fix(
                 "do not sleep while a request waits, nor while holding a lock; instead of polling with a pause,"
                 " wait for the thing itself (an event, a condition, a descriptor)"
-            )
+            ),
+            *_where(model),
         ],
         alternatives=[
             "an intended limit on the rate of requests",
@@ -79,6 +81,13 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
         ],
         verify=part_under(model, "sleep", "request time", part, general_policy.fault_share),
     )
+
+
+def _where(model: Model) -> list[Remedy]:
+    """Return how to see the code that sleeps, of the thread that slept longest and has read requests, if one has."""
+    serving = [thread for thread in model.threads if thread.requests_read] or model.threads
+    sleeper = max(serving, key=lambda thread: thread.ns(TIMER), default=None)
+    return [fix(shows_sleepers(model, sleeper.pid))] if sleeper else []
 
 
 def _missed(model: Model) -> bool:

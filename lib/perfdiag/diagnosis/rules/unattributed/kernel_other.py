@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.fix_checks import time_under
@@ -17,6 +17,7 @@ from perfdiag.diagnosis.rule import (
     rule,
 )
 from perfdiag.diagnosis.significance import (
+    brief,
     by_key,
     claims_of,
     duration,
@@ -70,9 +71,9 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     yield conclude(
         model,
         claims_of(rows),
-        headline="Threads are blocked in the kernel for other reasons",
+        headline=_headline(names, taken_ns) if named else "Threads are blocked in the kernel, in unknown calls",
         claim=(
-            f"Threads are blocked for {duration(taken_ns)} in the kernel for other reasons:"
+            f"Threads are blocked for {duration(taken_ns)} in the kernel:"
             f" {top(names) if named else 'in unknown calls'}{_PERHAPS if fifo else ''}."
         ),
         mechanism=Mechanism.UNDETERMINED if fifo or not named else Mechanism.OTHERS,
@@ -83,6 +84,13 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
         alternatives=[_OTHER_END] * fifo + ["a slow driver", "a debugger or terminal that does not read"],
         verify=time_under(model, OTHER),
     )
+
+
+def _headline(names: Mapping[str, int], taken_ns: int) -> str:
+    """Return the headline with the call that has most of the waiting, else with the largest two."""
+    first, *others = sorted(names, key=lambda name: (-names[name], name))
+    calls = first if 2 * names[first] > taken_ns else " and ".join([first, *others[:1]])
+    return f"Threads are blocked in the kernel in {brief(calls)}"
 
 
 def _fine(model: Model, taken_ns: int) -> Check | Silence:
