@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Check, Remedy, RemedyKind, Severity, Silence
+from perfdiag.diagnosis.rule import Check, Severity, Silence
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.recording.accounts import BY_NAME
 from perfdiag.render import json_document as document
@@ -147,35 +147,6 @@ def test_every_fault_is_named_or_counted_right_below() -> None:
         assert not missing or f"{len(missing)} more finding" in said
 
 
-def test_remedies_are_numbered_as_the_findings() -> None:
-    made = CASES["causes"]()
-    text = plain(made)
-    for number, each in enumerate(made.findings[:2], 1):  # the third is no fault
-        assert re.search(rf"^(FIX  )? +{number}  {re.escape(each.remedy[0].text)}", text, re.MULTILINE)
-        assert re.search(rf"^{number} {each.id} ", text, re.MULTILINE)
-        assert re.search(rf" {next(iter(each.accounts))} +-> {number}$", text, re.MULTILINE)
-
-
-def test_a_short_second_remedy_stands_below_the_first_and_nowhere_else() -> None:
-    made = CASES["flush"]()
-    second = made.findings[0].remedy[1].text
-    above, found, below = plain(made).partition("BUSY TIME")
-    assert f" or {second}\n" in above and found and second not in below
-    assert f" or {second}" not in plain(made, full=True).partition("BUSY TIME")[0], "all stand with their finding"
-    long = msgspec.structs.replace(made.findings[0].remedy[1], text="wait and see " * 14)
-    remedy = [made.findings[0].remedy[0], long]
-    findings = [msgspec.structs.replace(made.findings[0], remedy=remedy), *made.findings[1:]]
-    assert " or wait" not in plain(msgspec.structs.replace(made, findings=findings)).partition("BUSY TIME")[0]
-
-
-def test_the_same_remedy_of_two_findings_is_printed_once() -> None:
-    model = Builder().thread("a", disk_read="4 s", net_send="3 s").model()
-    findings = [finding(f"F-{account}", {account: 3_000_000_000}) for account in ("disk.read", "net.send")]
-    alike = [replace(each, remedies=[Remedy(RemedyKind.FIX, "buy a faster host")]) for each in findings]
-    text = plain(report.make(model, diagnosis(model, *alike), RUNBOOKS))
-    assert text.count("buy a faster host") == 1 and re.search(r"^ +2  as 1$", text, re.MULTILINE)
-
-
 def test_folded_rows_say_how_much_they_are() -> None:
     made = CASES["crowded"]()
     text = plain(made)
@@ -185,35 +156,6 @@ def test_folded_rows_say_how_much_they_are() -> None:
     fold = re.search(r"^and (\d+) more, (\d+) %", text, re.MULTILINE)
     shown = re.findall(r"^\d+ FINDING-", text, re.MULTILINE)
     assert fold is not None and len(shown) + int(fold[1]) == len(made.findings)
-
-
-def test_a_trial_is_never_shown_without_its_undo_nor_cut() -> None:
-    model = Builder().thread("a", disk_read="4 s", net_send="3 s").model()
-    for words in (10, 40, 60, 100):
-        findings = [
-            finding(f"F-{account}", {account: 3_000_000_000}, "c " * 200, evidence=["e " * 90] * 9)
-            for account in ("disk.read", "net.send")
-        ]
-        trial = Remedy(RemedyKind.TRY, "tune " * words, "untune " * words, "now")
-        made = report.make(model, diagnosis(model, *(replace(f, remedies=[trial]) for f in findings)), RUNBOOKS)
-        text = plain(made)
-        assert len(text.splitlines()) <= MOST_LINES
-        tried = text.count(" tune") / words
-        assert tried == text.count(" undo: ") == text.count("untune") / words == text.count("(now: now)")
-        assert tried >= (words < 100), "where it fits"
-
-
-@pytest.mark.parametrize("functions", [0, 1, 4])
-def test_the_first_remedy_stands_however_much_there_is_to_say(functions: int) -> None:
-    made = CASES["proxy"]()
-    words = "answer from a cache what was asked for before, and ask for the rest while the first is under way " * 3
-    first = made.findings[0]
-    sampled = [msgspec.structs.replace(first.evidence[0], text="f " * 70, probe="stack samples")] * functions
-    remedy = [msgspec.structs.replace(first.remedy[0], text=words.strip())]
-    first = msgspec.structs.replace(first, claim="c " * 120, evidence=[*sampled, *first.evidence], remedy=remedy)
-    text = plain(msgspec.structs.replace(made, findings=[first, *made.findings[1:]]))
-    assert len(text.splitlines()) <= MOST_LINES
-    assert words.strip() in folded(text)
 
 
 def test_a_fault_stands_before_everything_that_is_fine() -> None:
