@@ -30,3 +30,16 @@ def test_bursts_wait_on_the_cpus_that_an_affinity_allows(cpus: str, wait: str, w
     assert found.remedies[0].text == "taskset -acp 0-1 100" and found.remedies[0].present_value.startswith(
         "CPUs 0 of 2"
     )
+
+
+@pytest.mark.parametrize(("children", "which"), [(3, "100 200 201 202"), (9, "100 $(pgrep -P 100)")])
+def test_children_that_inherited_it_are_widened_too(children: int, which: str) -> None:
+    """A change of the parent's affinity does not reach children that run."""
+    builder = Builder(cpus=2).thread("master", tid=100, rest="wait.events")
+    for number in range(children):
+        builder.thread("worker", pid=200 + number, tid=200 + number, cpu_user="400 ms")
+        builder.row("runq.busy", "own:200:worker", durations={"1.4 ms": 300})
+    model = knowing(builder.model(), processes={100: blank(Process, pid=100, cpus_allowed="0", thread_cpus={})})
+    remedy = finding(model, "CPU-OVERSUBSCRIBED").remedies[0]
+    assert remedy.text == f"for pid in {which}; do taskset -acp 0-1 $pid; done"
+    assert remedy.undo == f"for pid in {which}; do taskset -acp 0 $pid; done"

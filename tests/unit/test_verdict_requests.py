@@ -159,7 +159,8 @@ def test_shares_and_the_unclaimed_are_all_of_the_requests_time(
     [
         ("4 ms", 400, 7, False),
         ("4 ms", 100, 7, False),
-        ("4 ms", 99, 7, True),
+        ("4 ms", 30, 7, False),
+        ("4 ms", 29, 7, True),
         ("40 ms", 400, 7, True),
         ("4 ms", 400, 0, True),
     ],

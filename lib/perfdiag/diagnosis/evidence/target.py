@@ -18,6 +18,7 @@ from perfdiag.model.thread_accounts import ThreadLedger
 
 CPU = ("cpu.user", "cpu.kernel")
 RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
+MOST_PIDS = 8  # of a command that names each
 
 
 def subject(model: Model, *, begin: bool = False) -> str:
@@ -136,6 +137,17 @@ def counts_only_in(model: Model, pid: int) -> str:
     return f"session, of nice {process.session_nice} itself (/proc/{pid}/autogroup)"
 
 
+def _on_cpus(model: Model, pid: int, cpus: str) -> str:
+    """Return the command that lets a process use these CPUs; its children, too, which have inherited its own: a change
+    does not reach those that run."""
+    forked = {thread.pid for thread in model.threads if thread.pid and not thread.exited} - {*model.facts.processes}
+    if not forked:
+        return f"taskset -acp {cpus} {pid}"
+    pids = [pid, *sorted(forked)]
+    which = " ".join(map(str, pids)) if len(pids) <= MOST_PIDS else f"{pid} $(pgrep -P {pid})"
+    return f"for pid in {which}; do taskset -acp {cpus} $pid; done"
+
+
 def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy | None:
     """Return the trial that lets the target use all CPUs, if it may use fewer now; of one thread, if that has CPUs
     of its own."""
@@ -156,8 +168,8 @@ def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy
         if allowed and len(allowed) < online and process.cpus_allowed:
             present = process.cpus_allowed.strip()
             return attempt(
-                f"taskset -acp 0-{online - 1} {pid}",
-                f"taskset -acp {shlex.quote(present)} {pid}",
+                _on_cpus(model, pid, f"0-{online - 1}"),
+                _on_cpus(model, pid, shlex.quote(present)),
                 f"CPUs {present} of {online} (first thread of {pid})",
             )
     return None

@@ -55,8 +55,8 @@ class GeneralPolicy(Family):
         "With fewer waits fewer than three are above the p99: none is given.",
     )
     requests_for_fast = count(
-        100,
-        "Requests are answered fast if 99 of 100 are: of fewer than a hundred none may be slow, which is chance.",
+        30,
+        "Requests are answered fast if 99 of 100 are; of thirty that all are, fewer than one in ten is slow (3/n).",
     )
     felt_of_account_share = share(
         0.01,
