@@ -34,7 +34,7 @@ from perfdiag.model.model import Model
         " not show it."
     ),
     remedies="Choose a policy with a higher clock, fix the cooling, or raise the power limit.",
-    verify="Compare the delivered clock in the next report, and the CPU time of the same work.",
+    verify="With --full, the clock is over 90 % of the rated one.",
     beats=(
         "CPU-BOUND",
         "CPU-KERNEL-HEAVY",

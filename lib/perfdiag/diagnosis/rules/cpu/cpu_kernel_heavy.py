@@ -47,7 +47,7 @@ from perfdiag.model.model import Model
         "As the stacks show: larger reads and writes, an allocator with more cached memory, fewer new processes, file"
         " look-ups or packets, or fewer threads on one file, socket or address space."
     ),
-    verify="Compare cpu.kernel and the named functions in the next report.",
+    verify="The same work takes less cpu.kernel, or the samples in contended kernel locks are gone.",
 )
 def kernel_heavy(model: Model) -> Iterable[Outcome]:
     """Join cpu.kernel with classes of sampled kernel functions, over the window."""

@@ -50,7 +50,7 @@ ID = "CPU-SPINNING"
     remedies=(
         "Sleep until there is work: a poll timeout, a condition variable, an eventfd. Spin for a bounded time only."
     ),
-    verify="The thread's CPU time has dropped to that of its work.",
+    verify="The thread takes as much CPU time as its work needs, and sleeps in between.",
     beats=(
         "CPU-BOUND",
         "CPU-KERNEL-HEAVY",

@@ -40,7 +40,7 @@ LOCK, RUNQ = "lock.futex", "runq.busy"
     alternatives="A short burst of collections after a start, or a collection that somebody asked for. JVM-GC-PRESSURE"
     " replaces this finding where the counters of a Java virtual machine show that it stops its threads for too long.",
     remedies="Give the heap more room, keep less alive, or allocate less.",
-    verify="The runtime's own log of collections shows fewer and shorter ones.",
+    verify="With --full, less than half of the CPU samples are in the collector.",
     beats=("CPU-BOUND", "CPU-SINGLE-THREAD", "CPU-OVERSUBSCRIBED", "LOCK-CONTENTION"),
 )
 def collects_garbage(model: Model) -> Iterable[Outcome]:

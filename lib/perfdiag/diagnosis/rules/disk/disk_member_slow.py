@@ -35,7 +35,7 @@ CLAIMED = {"read": ("disk.read",), "write": ("disk.write", "disk.flush"), "flush
         "Other use of that disk alone, a rebuild, disks of different kinds (not compared), a slower cable or port."
     ),
     remedies="Check the disk's error counters and replace it, or use a new volume.",
-    verify="iostat -x 1 shows equal await for equal work.",
+    verify="iostat -x 1 shows the same await for all members.",
     beats=(
         "DISK-SATURATED",
         "DISK-QUEUEING",

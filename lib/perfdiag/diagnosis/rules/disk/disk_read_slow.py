@@ -24,7 +24,7 @@ rule(
         " (DISK-THROTTLED), a full queue (DISK-QUEUEING)."
     ),
     remedies="A larger cache, an index, larger sequential reads, or a faster disk.",
-    verify="Compare the p50 of disk.read and the device's own times in the next report.",
+    verify="Reads take less than 2 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, READ))
 
 

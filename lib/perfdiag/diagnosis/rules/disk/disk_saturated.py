@@ -56,7 +56,7 @@ _LIMITS = {
     remedies=(
         "Do less work (cache, batch, other time of day), add disks, use faster ones, or raise the provisioned limit."
     ),
-    verify="In iostat -x 1, %util and aqu-sz fall, and r_await and w_await with them.",
+    verify="In iostat -x 1, %util is under 95 and aqu-sz is smaller.",
     beats=(
         "DISK-QUEUEING",
         "DISK-FLUSH-SLOW",

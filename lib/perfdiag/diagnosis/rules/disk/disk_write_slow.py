@@ -23,7 +23,7 @@ rule(
     alternatives="An I/O limit (DISK-THROTTLED), a full queue (DISK-QUEUEING), a slow member of an array"
     " (DISK-MEMBER-SLOW).",
     remedies="Fewer or larger writes, or a faster disk.",
-    verify="Compare the p50 of disk.write and the device's own times in the next report.",
+    verify="Writes take less than 2 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, WRITE))
 
 

@@ -69,7 +69,7 @@ class Case:
     ),
     alternatives="Other processes use the disk below, or large requests are split on the way.",
     remedies="Enable direct I/O for the loop device, or use a partition, logical volume or disk.",
-    verify="Compare the p50 of disk.* on the device in the next report.",
+    verify="The same work waits less on the device.",
     beats=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
     met=False,
 )

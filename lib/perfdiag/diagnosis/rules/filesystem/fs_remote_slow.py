@@ -55,7 +55,7 @@ _TYPES = ("fuse.", "fuseblk", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs")
     ),
     alternatives="A slow network, a busy server or a slow disk there, or a FUSE daemon without CPU or memory.",
     remedies="Check the server or daemon; keep files with many small synchronous operations on a local file system.",
-    verify="Compare the p50 per answer of this mount in the next report.",
+    verify="Answers of the mount take less than 5 ms.",
 )
 def remote(model: Model) -> Iterable[Outcome]:
     """Judge remote waits by mount; one finding per mount, and one for all small mounts together."""

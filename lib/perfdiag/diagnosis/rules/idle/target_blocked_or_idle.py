@@ -26,7 +26,7 @@ ID = "TARGET-BLOCKED-OR-IDLE"
     " threads, and waits of a runtime for work, do not count.",
     alternatives="A pool of threads without work.",
     remedies="Look at the stacks of the threads.",
-    verify="The threads run or wait for work.",
+    verify="While work is sent, no thread stays blocked.",
     one_process=True,
 )
 def target_blocked_or_idle(model: Model) -> Iterable[Outcome]:

@@ -26,7 +26,7 @@ ID = "TARGET-IDLE"
     alternatives="It waits for a peer it has called itself: a wait for events does not show whose they are."
     " Requests from before the window may still wait for an answer.",
     remedies="If there should be work, look at its sender.",
-    verify="The target is busy or answers requests.",
+    verify="While work is sent, the target is busy for longer.",
     one_process=True,
 )
 def target_idle(model: Model) -> Iterable[Outcome]:

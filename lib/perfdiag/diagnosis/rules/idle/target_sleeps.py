@@ -25,7 +25,7 @@ ID = "TARGET-SLEEPS"
     " not count. If the target serves requests, only threads that also talk to others count.",
     alternatives="The thread has no other work.",
     remedies="Shorten the sleep, or wait for the event itself.",
-    verify="The threads sleep less (wait.timer).",
+    verify="The same work has less wait.timer.",
     one_process=True,
 )
 def target_sleeps(model: Model) -> Iterable[Outcome]:

@@ -39,7 +39,7 @@ from perfdiag.model.waits.stopped_threads import ACCOUNT
     ),
     alternatives="A burst, such as a cache that is being filled: record again.",
     remedies="Find who allocates, and allocate less; a larger young generation (-Xmn) makes collections rarer.",
-    verify="In the next report, runtime.safepoint is smaller.",
+    verify="runtime.safepoint is under 5 % of busy time.",
     beats=("JVM-GC-PRESSURE", "LOCK-CONTENTION"),
 )
 def fast(model: Model) -> Iterable[Outcome]:

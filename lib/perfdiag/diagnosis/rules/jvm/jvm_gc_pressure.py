@@ -40,7 +40,7 @@ ON_REQUEST = "System.gc()"
     ),
     alternatives="The collector has no CPU: see CPU-CONTENTION; or its memory is in swap: see MEM-SWAP-IN.",
     remedies="A larger heap (-Xmx) if it stays nearly full after collections; else allocate less.",
-    verify="In the next report, runtime.safepoint is smaller.",
+    verify="runtime.safepoint is under 5 % of busy time.",
     beats=("LOCK-CONTENTION",),
 )
 def pressure(model: Model) -> Iterable[Outcome]:

@@ -30,7 +30,7 @@ from perfdiag.model.waits.stopped_threads import ACCOUNT
     ),
     alternatives="A burst that has just filled the heap; System.gc() called again and again.",
     remedies="Find what fills it (heap dump, class histogram); a larger -Xmx if all of it is needed.",
-    verify="In the next report, the old generation has room after collections.",
+    verify="jstat -gcutil PID 1s: O, the old generation, falls well below 100 after each FGC.",
     beats=("JVM-ALLOCATION-RATE", "JVM-GC-PRESSURE", "LOCK-CONTENTION"),
 )
 def exhausted(model: Model) -> Iterable[Outcome]:

@@ -45,7 +45,7 @@ _WRITES_AT_ONCE = 17  # from this JDK on, -Xlog:async takes the log's writes out
     ),
     alternatives="A heap dump or a class histogram, which is written while all threads are stopped.",
     remedies="Write the log with -Xlog:async (JDK 17 and later) or to a tmpfs; -XX:+PerfDisableSharedMem.",
-    verify="In the next report, runtime.safepoint is smaller.",
+    verify="runtime.safepoint is under 5 % of busy time.",
     beats=(
         "JVM-SAFEPOINT-SLOW",
         "JVM-ALLOCATION-RATE",

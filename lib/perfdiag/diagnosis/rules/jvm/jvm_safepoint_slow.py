@@ -35,7 +35,7 @@ _SHOWN = 3  # threads that were late
     ),
     alternatives="The host has too few CPUs, and the last thread waits for one: CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
     remedies="Find the late thread, or the operation, in -Xlog:safepoint*.",
-    verify="In the next report, the time until threads have stopped is smaller.",
+    verify="runtime.safepoint is under 5 % of busy time.",
     beats=("JVM-ALLOCATION-RATE", "JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "JVM-METASPACE", "LOCK-CONTENTION"),
 )
 def slow(model: Model) -> Iterable[Outcome]:

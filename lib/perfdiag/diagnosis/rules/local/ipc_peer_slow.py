@@ -52,7 +52,7 @@ OTHER_END = "'s other end"
     " nothing arrived at all, nothing was asked for, or only acknowledgements were sent, the finding"
     " does not decide.",
     remedies="Measure the other process in the same way.",
-    verify="perfdiag latency --pid PEER, while this target waits.",
+    verify="Waits for the peer take less than 10 ms, or writers wait less for it.",
     elsewhere=True,
 )
 def peer_slow(model: Model) -> Iterable[Outcome]:

@@ -34,7 +34,7 @@ SHOWN = 3
     alternatives="A supervisor or shell, whose work is to wait.",
     remedies="Read the findings of the children; measure them together with the parent (without --only). Start"
     " fewer processes.",
-    verify="perfdiag latency on the child.",
+    verify="The same work waits less for children, or starts fewer processes a second.",
     beats=("CPU-BOUND", "CPU-KERNEL-HEAVY"),
     one_process=True,
 )

@@ -71,7 +71,7 @@ class _Forks:
     " by a small one are PROC-CHILD-SLOW.",
     remedies="Use posix_spawn(), or vfork() and exec, instead of fork(); let a small process fork for the large"
     " one; use larger pages.",
-    verify="CPU time in copy_page_range falls, at the same number of children.",
+    verify="The same work takes less CPU time in copy_page_range.",
     beats=(
         "IPC-PEER-SLOW",
         "PROC-CHILD-SLOW",

@@ -38,7 +38,7 @@ ID, STOPPED = "TARGET-TRACED", "wait.stopped"
     " stopped (wait.stopped); waits for a CPU on which the tracer ran.",
     alternatives="Stops by signals (cpulimit) in the same window.",
     remedies="Detach the tracer. To watch system calls at less cost, use perf trace or bpftrace.",
-    verify="No thread is stopped, and requests are shorter.",
+    verify="TracerPid in /proc/PID/status is 0.",
 )
 def target_traced(model: Model) -> Iterable[Outcome]:
     """Join the tracer of each process with the stops of its threads."""

@@ -88,8 +88,10 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " like a lock because its stack has a lock function.",
     remedies="Fix what the holder waits for, if the finding names it; else shorten or split the locked section. A"
     " GIL cannot be split: use processes instead of threads, or native code that releases it.",
-    verify="Threads wait less for locks (lock.futex, lock.file, lock.kernel); for locks of a database or for"
-    " threads that take turns, requests wait less (wait.events, wait.timer, wait.parked).",
+    verify=(
+        "The account of the lock (lock.futex, lock.file, lock.kernel; of databases and of threads that"
+        " take turns wait.events, wait.timer, wait.parked) is under 5 % of the time."
+    ),
     beats=("WAIT-TIMER-IN-REQUEST", "TARGET-IDLE", "TARGET-SLEEPS", "TARGET-BLOCKED-OR-IDLE"),
 )
 def contention(model: Model) -> Iterable[Outcome]:

@@ -73,7 +73,7 @@ class _Herd:
     alternatives="Waits for connections with a time limit that ends for all threads at once.",
     remedies="Wake one thread for each connection: EPOLLEXCLUSIVE, SO_REUSEPORT, a blocking accept(), or one thread"
     " that accepts for all.",
-    verify="Queueing behind the target's own threads is gone at the same rate of connections.",
+    verify="Each connection wakes fewer threads.",
     beats=("CPU-OVERSUBSCRIBED",),
     met=False,
 )

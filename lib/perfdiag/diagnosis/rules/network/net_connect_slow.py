@@ -48,7 +48,7 @@ from perfdiag.model.model import Model
     " SYN explains.",
     alternatives="The peer is far away and its round trip was never measured; packets are lost (NET-RETRANSMITS).",
     remedies="Look at the peer's accept queue first, then at firewalls, then whether anything listens there.",
-    verify="Connecting takes about a round trip; nstat TcpExtTCPSynRetrans does not grow.",
+    verify="Connecting takes about a round trip; nstat -z TcpExtTCPSynRetrans stays at 0.",
     beats=(
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",

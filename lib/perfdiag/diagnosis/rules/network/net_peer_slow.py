@@ -60,7 +60,7 @@ from perfdiag.recording import schema
     " ms; a name server that does not answer.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips; release locks before the call if"
     " other threads wait for them meanwhile.",
-    verify="Run perfdiag latency on the peer: compare the time of its operations with the waits seen here.",
+    verify="Waits for the peer take less than a round trip and 10 ms.",
     elsewhere=True,
 )
 def peer_slow(model: Model) -> Iterable[Outcome]:

@@ -34,7 +34,9 @@ NET = ("net.receive", "net.send")
     " lost, which only the peer can count.",
     remedies="Find out where packets are dropped: interface errors, a full queue, a bad cable, a rate limit, a"
     " wrong MTU.",
-    verify="Run nstat -az TcpRetransSegs TcpOutSegs twice: less than one in a thousand.",
+    verify=(
+        "nstat -n; sleep 10; nstat -z TcpRetransSegs TcpOutSegs: less than one segment in a thousand is sent again."
+    ),
     beats=(
         "NET-PEER-SLOW",
         "NET-CONGESTION",

@@ -97,7 +97,7 @@ class _Clients:
     " Gbit/s needs.",
     alternatives="Packets to the client are lost (NET-RETRANSMITS); large messages over a slow line.",
     remedies="Put a proxy in front that buffers whole requests and answers; limit how long a client may take.",
-    verify="Requests spend less time arriving and waiting to be read (request.arriving, request.untaken).",
+    verify="request.arriving, request.untaken and net.send are under 5 % of the time.",
     beats=(
         "NET-PEER-SLOW",
         "NET-RECEIVER-WINDOW",

@@ -50,7 +50,7 @@ ID = "NFS-LOCK-SLOW"
     ),
     alternatives="A flush before unlocking (nfs.commit), or a firewall blocks the lock callback (NFS 3, 4.0).",
     remedies="Hold locks shorter, lock less often, or lock on a local file system if one host suffices.",
-    verify="Compare the p50 of nfs.lock in the next report.",
+    verify="Lock calls take less than 5 ms.",
 )
 def lock_slow(model: Model) -> Iterable[Outcome]:
     """Judge waits for locks by the calls of their mount; one finding per mount."""

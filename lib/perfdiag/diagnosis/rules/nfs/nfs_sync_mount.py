@@ -37,7 +37,7 @@ SYNCHRONOUS = ("sync", "noac")
     ),
     alternatives="Files opened with O_SYNC or O_DSYNC (nfs.commit), or direct I/O.",
     remedies="Write larger pieces, or mount without sync and noac if the application calls fsync itself.",
-    verify="Compare nfs.write in the next report.",
+    verify="The same work has less nfs.write.",
     beats=("NFS-COMMIT-SLOW", "NFS-SERVER-SLOW", "NFS-METADATA-CHATTY", "NFS-CLIENT-QUEUE"),
 )
 def sync_mount(model: Model) -> Iterable[Outcome]:

@@ -56,7 +56,7 @@ SHOWN = 3  # of several event loops
     alternatives="The thread is busy all the time with short turns (CPU-SINGLE-THREAD), or has no CPU"
     " (CPU-CONTENTION). If other processes of the target compute, too, the function may be theirs.",
     remedies="Move the work to a worker thread or process, or split it and return to the loop in between.",
-    verify="Requests are read sooner.",
+    verify="Requests are read within 20 ms.",
 )
 def loop_blocked(model: Model) -> Iterable[Outcome]:
     """Yield a finding if the event loop of a server is held up."""

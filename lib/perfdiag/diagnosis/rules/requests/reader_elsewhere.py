@@ -35,7 +35,7 @@ ELSEWHERE = "READER-ELSEWHERE"
     " a peer or a lock, belong to their own findings.",
     alternatives="The work belongs to a request that another thread has read (a queue inside the program).",
     remedies="Move that work to a thread that serves no requests.",
-    verify="Requests are read sooner.",
+    verify="Requests are read within 20 ms.",
     met=False,
 )
 def reader_elsewhere(model: Model) -> Iterable[Outcome]:

@@ -36,7 +36,7 @@ NOT_LISTENING = "READER-NOT-LISTENING"
     alternatives="A lost wake-up: a program uses EPOLLET or EPOLLONESHOT and does not read everything.",
     remedies="Find the limit (connections of a worker, concurrent requests) and raise it, if what it protects can"
     " take more; else shorten what fills it.",
-    verify="Requests are read sooner.",
+    verify="Requests are read within 20 ms.",
 )
 def reader_not_listening(model: Model) -> Iterable[Outcome]:
     """Yield a finding if requests wait while their reader is idle."""

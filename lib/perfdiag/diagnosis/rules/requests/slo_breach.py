@@ -28,7 +28,7 @@ from perfdiag.recording.accounts import Kind, kind_of, phrase_of
     " accept, sleep) is left out.",
     alternatives="The limit is too tight for this operation.",
     remedies="Fix the finding where slow operations spent most of their time.",
-    verify="perfdiag latency again with the same --slo.",
+    verify="The same command with the same --slo counts none over it.",
     objective=True,
 )
 def slo_breach(model: Model) -> Iterable[Outcome]:

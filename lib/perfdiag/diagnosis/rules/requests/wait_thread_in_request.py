@@ -33,7 +33,7 @@ from perfdiag.model.requests.request_time import QUEUED
     " disk or peer belong to that finding.",
     alternatives="Requests that are meant to wait for news (long polling); work that other threads do for them.",
     remedies="See what the awaited thread does; shorten what threads do while others wait for them.",
-    verify="Requests are blocked for less of their time (wait.parked).",
+    verify="wait.parked is under 5 % of request time.",
 )
 def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each kind of thread that requests wait for during a good part of their time."""

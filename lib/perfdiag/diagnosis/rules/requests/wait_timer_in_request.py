@@ -31,7 +31,7 @@ TIMER = "wait.timer"
     " did not, such as a free connection of a pool.",
     remedies="Do not sleep while a request waits, nor while holding a lock. Instead of polling with a pause, wait"
     " for the event itself (a condition, a descriptor).",
-    verify="Requests sleep for less of their time (wait.timer, wait.parked).",
+    verify="wait.timer is under 5 % of request time.",
 )
 def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     """Yield a finding if threads sleep for a good part of the requests' time."""

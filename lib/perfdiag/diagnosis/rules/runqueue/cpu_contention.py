@@ -87,7 +87,7 @@ STAT = "/proc/PID/stat"
         " are measured apart."
     ),
     remedies="Let the target use more CPUs, raise its CPU weight, or move the other process.",
-    verify="runq.busy behind the named process is gone in the next report.",
+    verify="runq.busy is under 5 % of busy time.",
 )
 def contention(model: Model) -> Iterable[Outcome]:
     """Judge waits in runq.busy by the tasks outside the target that ran meanwhile."""

@@ -58,7 +58,7 @@ HALTING = ("haltpoll", "none")
         "In a guest, the hypervisor runs the virtual CPU late. Interrupts and softirqs ran on the CPU first."
     ),
     remedies="Disable deep idle states, as a trial without a reboot. In a guest, use the haltpoll idle driver.",
-    verify="With the state disabled, runq.waking and the p50 per wake-up fall.",
+    verify="runq.waking is under 5 % of busy time.",
 )
 def idle_exit(model: Model) -> Iterable[Outcome]:
     """Judge waits in runq.waking by the exit latency of the idle state."""

@@ -51,7 +51,7 @@ from perfdiag.model.thread_accounts import ThreadLedger
     ),
     alternatives="An affinity or cpuset limits it to few CPUs.",
     remedies="Run as many worker threads as CPUs, add CPUs, or widen the affinity.",
-    verify="runq.busy behind own threads shrinks at the same work per second.",
+    verify="runq.busy is under 5 % of busy time.",
 )
 def oversubscribed(model: Model) -> Iterable[Outcome]:
     """Judge waits in runq.busy by own threads on the CPU, and by the CPUs of those that queue."""

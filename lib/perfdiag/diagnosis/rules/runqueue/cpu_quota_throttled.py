@@ -40,7 +40,7 @@ from perfdiag.model.model import Model
     ),
     alternatives="More work, a spinning thread, or more threads than the quota has CPUs may use up the quota.",
     remedies="Raise the quota, or match the number of threads to it.",
-    verify="nr_throttled in the group's cpu.stat stops growing at the same work.",
+    verify=("runq.throttled is under 5 % of busy time; nr_throttled in the cpu.stat of the group stays the same."),
 )
 def throttled(model: Model) -> Iterable[Outcome]:
     """Join runq.throttled with the quota of the target's cgroups."""

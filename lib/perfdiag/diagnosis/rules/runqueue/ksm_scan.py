@@ -49,7 +49,7 @@ THREAD = "ksmd"
     ),
     alternatives="ksmd ran there because no other CPU was free.",
     remedies="Scan fewer pages at once, or switch KSM off. Merged pages stay merged until written.",
-    verify="Compare ksmd's CPU time and runq.busy behind it.",
+    verify="The same work waits less behind ksmd.",
     beats=("CPU-CONTENTION",),
     met=False,
 )

@@ -41,7 +41,7 @@ ID = "SQL-IDLE-IN-TRANSACTION"
     remedies="End the transaction before the client does anything else: computes, calls another service, waits for a"
     " person. Set idle_in_transaction_session_timeout as a safety net. If each wait is a network round trip, send"
     " fewer statements, or change the contended row last.",
-    verify="Compare lock.database in the next report.",
+    verify="lock.database is under 5 % of the time.",
     beats=("SQL-LOCK-WAIT", "SQL-COMMIT-BOUND", "LOCK-CONTENTION"),
 )
 def idle_in_transaction(model: Model) -> Iterable[Outcome]:

@@ -26,7 +26,7 @@ ID, COMPUTES = "SQL-SLOW-QUERY", "cpu.user"
     measured="The time of each statement in PostgreSQL and MariaDB, and what its thread spent it in.",
     alternatives="The server computes for all at once: see CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
     remedies="Look at the plan of the statement: rows that are read and thrown away want an index.",
-    verify="In the next report, the statement takes less time.",
+    verify="With --full, the mean of the statement is shorter.",
     beats=("CPU-BOUND", "CPU-SINGLE-THREAD"),
     met=False,
 )

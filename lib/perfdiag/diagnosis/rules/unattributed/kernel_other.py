@@ -52,7 +52,7 @@ _OTHER_END = "a FIFO that the other end has not opened: it is unknown whether it
     " opened; an open without a sample is no fault.",
     alternatives="A slow driver; a debugger or terminal that does not read; a FIFO that the other end has not opened.",
     remedies="Look up what the named call does; sampled wait stacks show where it waits.",
-    verify="Fewer other waits in the kernel (kernel.other).",
+    verify="kernel.other is under 5 % of busy time.",
 )
 def kernel_other(model: Model) -> Iterable[Outcome]:
     """Name the largest waits; senders to message queues have a rule of their own."""

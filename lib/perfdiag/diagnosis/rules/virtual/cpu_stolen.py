@@ -34,7 +34,7 @@ from perfdiag.model.model import Model
     ),
     alternatives="Used-up CPU credits of a small cloud instance, or a CPU limit on the guest.",
     remedies="A less crowded host, another instance type, or fewer virtual CPUs per real one.",
-    verify="Steal falls in the report and in vmstat 1 (column st).",
+    verify="cpu.stolen is under 5 % of busy time; st in vmstat 1 falls.",
     met=False,
 )
 def stolen(model: Model) -> Iterable[Outcome]:

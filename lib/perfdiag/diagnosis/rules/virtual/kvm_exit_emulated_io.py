@@ -57,7 +57,7 @@ _BETTER: Mapping[str, str] = {
         " their names inside."
     ),
     remedies="Choose another device model in the guest's configuration, usually with the guest powered off.",
-    verify="The device is gone from the exits to user space, and vm.exit has shrunk.",
+    verify="The same work of the guest makes fewer exits for the device.",
     beats=("KVM-EXIT-STORM",),
 )
 def emulated_io(model: Model) -> Iterable[Outcome]:

@@ -67,7 +67,7 @@ _WHY: Mapping[str, str] = {
     ),
     alternatives="A guest boots or touches its memory for the first time. Nested guests cause more exits.",
     remedies="Change the guest's behaviour, by reason, or use processor features against the exit.",
-    verify="Compare exits per second of that reason, and vm.exit, for the same work.",
+    verify="There are fewer exits for each second of running.",
     met=False,
 )
 def storm(model: Model) -> Iterable[Outcome]:

@@ -33,7 +33,7 @@ GUEST = "KVM-GUEST-CPU"
     ),
     alternatives="A low clock or a busy sibling hyperthread makes the same work take longer.",
     remedies="Run perfdiag inside the guest.",
-    verify="Run perfdiag latency inside the guest.",
+    verify="The same work of the guest takes less vm.guest.",
 )
 def guest_cpu(model: Model) -> Iterable[Outcome]:
     """Report the time in guest code."""

@@ -39,7 +39,7 @@ from perfdiag.model.thread_accounts import ThreadLedger
     ),
     alternatives="The host has no more CPUs.",
     remedies="Bind each virtual CPU to its own CPU, or do not bind any.",
-    verify="taskset -acp of the emulator shows no CPU twice, and runq.busy behind own threads is gone.",
+    verify="taskset -acp of the emulator shows no CPU twice, and threads wait less behind each other.",
     beats=("CPU-OVERSUBSCRIBED", "CPU-CONTENTION"),
     met=False,
 )
