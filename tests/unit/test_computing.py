@@ -51,7 +51,7 @@ def test_it_is_the_first_sentence_with_the_functions(frame: str, names: list[str
 def test_kernel_code_is_told_from_own() -> None:
     model = computing("copy_page_range", requests=False, kernel=True).model()
     text = computes(model, diagnose(model).findings)
-    assert "kernel code" in text and "copy_page_range" in text
+    assert "computes in the kernel" in text and "copy_page_range" in text
 
 
 def test_who_computes_for_the_smaller_part_is_not_said_to() -> None:
