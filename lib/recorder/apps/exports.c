@@ -110,6 +110,23 @@ static void find_version(const char *text, size_t length, const char *prefix, ch
 		memcpy(version, at, digits);
 }
 
+/*
+ * A probe is set in a page of the file, and the kernel waits for it without end where the file system does not answer:
+ * it is read here first, where a deadline holds.
+ */
+static void read_pages_of_functions(Elf *elf, struct exports *exports)
+{
+	size_t size = 0;
+	const volatile char *bytes = elf_rawfile(elf, &size);
+
+	for (int place = 0; place < FUNCTIONS_MAX; place++) {
+		if (!bytes || exports->offsets[place] >= size)
+			exports->offsets[place] = 0;
+		else
+			(void)bytes[exports->offsets[place]];
+	}
+}
+
 static void read_program(int fd, const struct exports_wanted *wanted, struct exports *exports)
 {
 	Elf_Scn *section = NULL;
@@ -137,6 +154,7 @@ static void read_program(int fd, const struct exports_wanted *wanted, struct exp
 				find_version(data->d_buf, data->d_size, wanted->version_prefix, exports->version);
 		}
 	}
+	read_pages_of_functions(elf, exports);
 	elf_end(elf);
 }
 
