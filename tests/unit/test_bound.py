@@ -16,6 +16,7 @@ from unit.support import Builder
 from unit.support.bound import report
 from unit.support.full import Full
 from unit.support.joined import guest_builder, host
+from unit.support.products import PRODUCTS
 
 S = 1_000_000_000
 
@@ -263,15 +264,6 @@ def contended() -> Iterator[dict[str, Any]]:
         yield parked(number // 2, "wait.parked" if number % 2 else "lock.futex", 100 + number % size)
 
 
-def never_released() -> Iterator[dict[str, Any]]:
-    """Each thread waits for a futex of its own, all along; and so do tens of thousands that have no line."""
-    for number in range(10_900):
-        open = {"account": "lock.futex", "object": f"futex:{number:#x}", "since_ns": 1}
-        yield thread(number, user_ns=0, accounts=[["lock.futex", S, 1, S]], open=open)
-    for number in range(34_000):
-        yield {**parked(number, "lock.futex", 0), "waker_count": 0, "sum_ns": S}
-
-
 def exits() -> Iterator[dict[str, Any]]:
     """Exits of virtual CPUs for thousands of reasons."""
     yield thread(0, user_ns=0, accounts=[["vm.guest", S // 2, 1, S], ["vm.exit", S // 2, 1, S]])
@@ -349,6 +341,7 @@ def nested() -> Iterator[dict[str, Any]]:
 
 
 SHAPES = {
+    **PRODUCTS,
     **{
         each.__name__: each
         for each in (
@@ -366,7 +359,6 @@ SHAPES = {
             mounts,
             ring,
             contended,
-            never_released,
             exits,
             listening,
             asking,

@@ -58,6 +58,15 @@ def tracked() -> list[Path]:
 
 
 FILES = tracked()
+TABLES = (
+    "rows",
+    "rows_of",
+    "threads",
+    "devices",
+    "stacks",
+    "exchanges",
+    "chains",
+)  # of the model, full in hostile recordings
 
 
 def texts() -> Iterator[tuple[Path, str]]:
@@ -231,3 +240,34 @@ def test_every_dependency_is_used_and_declared() -> None:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 used.add(node.module.split(".")[0])
     assert used - set(sys.stdlib_module_names) - {"perfdiag"} == declared
+
+
+def joins_by_scan(path: Path) -> list[str]:
+    """Return where a table of the model is searched for the lines of one process, key or device."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        for each in getattr(node, "generators", ()):
+            table = each.iter.func if isinstance(each.iter, ast.Call) else each.iter
+            if not (isinstance(table, ast.Attribute) and ast.unparse(table.value) == "model"):
+                continue
+            for test in (part for condition in each.ifs for part in ast.walk(condition)):
+                match test:
+                    case ast.Compare(left=ast.Attribute(value=line, attr=field), ops=[ast.Eq()], comparators=[sought]):
+                        of_others = isinstance(sought, ast.Attribute | ast.Name) and not ast.unparse(sought).isupper()
+                        of_others = of_others and not ast.unparse(sought).startswith(f"{ast.unparse(line)}.")
+                        if table.attr in TABLES and field in {"pid", "tid", "key", "device"} and of_others:
+                            found.append(f"{path.name}:{node.lineno}: {ast.unparse(each)}")
+    return found
+
+
+def test_no_join_searches_a_whole_table() -> None:
+    """Made once per line of another table, it takes the product of both; the model has indexes for that."""
+    paths = [path for room in ("diagnosis", "report") for path in (PACKAGE / room).rglob("*.py")]
+    assert paths
+    assert [line for path in paths for line in joins_by_scan(path)] == []
+
+
+def test_a_join_that_searches_a_whole_table_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "join.py"
+    path.write_text("rows = [row for row in model.rows_of(ACCOUNT) if row.pid == pid]\n")
+    assert len(joins_by_scan(path)) == 1  # and it would be found

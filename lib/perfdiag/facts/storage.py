@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import basename
 from re import findall
@@ -12,6 +12,7 @@ from perfdiag.facts.device_kinds import disk_kind
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.texts import Texts, chosen, difference, lines_of, number, unescaped, words_of
 
+MOST_MEMBERS = 512  # below one device: an array of md has up to 384
 SECTOR_BYTES = 512  # of /proc/diskstats and /sys/block/*/size, whatever the device's own
 
 
@@ -154,12 +155,12 @@ def read_disks(texts: Texts, hypervisor: Hypervisor | None) -> Mapping[str, Disk
     for device, name in names.items():
         whole = name if name in wholes else parents.get(name) or _longest_prefix(wholes, name)
         activity = _activity(begin.get(device, ("", []))[1], end.get(device, ("", []))[1])
-        disks[device] = _disk(texts, device, name, whole, slaves.get(whole, []), activity, hypervisor)
+        disks[device] = _disk(texts, device, name, whole, slaves.get(whole, [])[:MOST_MEMBERS], activity, hypervisor)
     return disks
 
 
-def _longest_prefix(wholes: Iterable[str], name: str) -> str:
-    return max((whole for whole in wholes if name.startswith(whole)), key=len, default=name)
+def _longest_prefix(wholes: Container[str], name: str) -> str:
+    return next((name[:length] for length in range(len(name), 0, -1) if name[:length] in wholes), name)
 
 
 def _disk(

@@ -100,7 +100,12 @@ def java_machines(model: Model) -> Sequence[JavaMachine]:
 
 def machine_of(model: Model, pid: int) -> JavaMachine | None:
     """Return the virtual machine of a process whose counters were read."""
-    return next((each for each in java_machines(model) if each.pid == pid and each.way), None)
+    return _read_machines(model).get(pid)
+
+
+@once
+def _read_machines(model: Model) -> dict[int, JavaMachine]:
+    return {each.pid: each for each in java_machines(model) if each.way}
 
 
 def _machine(model: Model, facts: HotSpot) -> JavaMachine:

@@ -7,10 +7,11 @@ All times are nanoseconds; shares are of `Model.busy_ns`, the target's non-idle 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TypeVar, cast
+from operator import attrgetter
+from typing import Any, TypeVar, cast
 
 from perfdiag.facts.host_facts import Facts
 from perfdiag.model.requests.exchanges import Exchange
@@ -185,22 +186,33 @@ class Model:
         """Return `ns(*accounts)` as a share of busy time, 0 when there is none."""
         return self.ns(*accounts) / self.busy_ns if self.busy_ns else 0.0
 
-    def rows_of(self, *accounts: str, pid: int | None = None) -> list[Row]:
-        """Return the rows of the named accounts, largest first: of one process, or of all."""
+    def rows_of(self, *accounts: str, pid: int | None = None, key: str | None = None) -> list[Row]:
+        """Return the rows of the named accounts, largest first: all, or those of one process or one key."""
         if pid is not None:
-            return [row for row in _rows_by_process(self).get(pid, ()) if row.account in accounts]
+            rows = _rows_by_process(self).get(pid, ())
+            return [row for row in rows if row.account in accounts and key in (None, row.key)]
+        if key is not None:
+            return [row for row in _rows_by_key(self).get(key, ()) if row.account in accounts]
         if len(accounts) == 1:
             return list(_rows(self).get(accounts[0], ()))
         return [row for row in self.rows if row.account in accounts]
+
+    def devices_of(self, device: str) -> Sequence[schema.Device]:
+        """Return the lines of a block device, one for each operation."""
+        return _devices(self).get(device, ())
 
     def threads_of(self, pid: int) -> Sequence[ThreadLedger]:
         """Return the threads of a process."""
         return _threads(self).get(pid, ())
 
+    def stacks_of(self, pid: int) -> Sequence[schema.Stack]:
+        """Return the stacks of a process, of waits and of running threads."""
+        return _stacks(self).get(pid, ())
+
     def wait_stacks(self, *accounts: str, key: str | None = None) -> list[schema.Stack]:
-        """Return the stacks sampled where waits of the named accounts began: those for the object `key`, or all."""
+        """Return the stacks sampled where waits began: of the named accounts or all, for the object `key` or any."""
         stacks = self.stacks if key is None else _wait_stacks(self).get(key, ())
-        return [stack for stack in stacks if stack.kind == "wait" and stack.account in accounts]
+        return [stack for stack in stacks if stack.kind == "wait" and (not accounts or stack.account in accounts)]
 
     def limit_ns(self, name: str) -> int | None:
         """Return how long requests, or operations, of this name may take (--slo); None without a limit."""
@@ -232,37 +244,51 @@ def once(function: Callable[[Model], Answer]) -> Callable[[Model], Answer]:
     return answer
 
 
+Line = TypeVar("Line")
+
+
+def _grouped(lines: Iterable[Line], name: str) -> dict[Any, list[Line]]:
+    """Return lines by one of their fields, in their order."""
+    found: defaultdict[Any, list[Line]] = defaultdict(list)
+    field_of = attrgetter(name)
+    for line in lines:
+        found[field_of(line)].append(line)
+    return dict(found)
+
+
 @once
 def _rows(model: Model) -> dict[str, list[Row]]:
-    found: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in model.rows:
-        found[row.account].append(row)
-    return dict(found)
+    return _grouped(model.rows, "account")
 
 
 @once
 def _rows_by_process(model: Model) -> dict[int, list[Row]]:
-    found: defaultdict[int, list[Row]] = defaultdict(list)
-    for row in model.rows:
-        found[row.pid].append(row)
-    return dict(found)
+    return _grouped(model.rows, "pid")
+
+
+@once
+def _rows_by_key(model: Model) -> dict[str, list[Row]]:
+    return _grouped(model.rows, "key")
+
+
+@once
+def _devices(model: Model) -> dict[str, list[schema.Device]]:
+    return _grouped(model.devices, "device")
 
 
 @once
 def _threads(model: Model) -> dict[int, list[ThreadLedger]]:
-    found: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
-    for thread in model.threads:
-        found[thread.pid].append(thread)
-    return dict(found)
+    return _grouped(model.threads, "pid")
+
+
+@once
+def _stacks(model: Model) -> dict[int, list[schema.Stack]]:
+    return _grouped(model.stacks, "pid")
 
 
 @once
 def _wait_stacks(model: Model) -> dict[str, list[schema.Stack]]:
-    found: defaultdict[str, list[schema.Stack]] = defaultdict(list)
-    for stack in model.stacks:
-        if stack.kind == "wait":
-            found[stack.object].append(stack)
-    return dict(found)
+    return _grouped((stack for stack in model.stacks if stack.kind == "wait"), "object")
 
 
 @once

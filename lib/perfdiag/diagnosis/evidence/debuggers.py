@@ -71,7 +71,7 @@ def _tool(model: Model, process: int) -> str:
     """Return the tool of the runtime of a process, "" where it has none."""
     comms = {thread.comm for thread in model.threads_of(process) if thread.tid == process}
     comms |= {target.comm for target in model.header.targets if target.pid == process}
-    frames = [frame for stack in model.stacks if stack.pid == process for frame in (*stack.user, *stack.scan)]
+    frames = [frame for stack in model.stacks_of(process) for frame in (*stack.user, *stack.scan)]
     for module, comm, tool in _TOOLS:
         if any(map(comm.match, comms)) or any(map(module.search, frames)):
             mysql = port_option(model, " --protocol=tcp --port={}", MYSQL_PORT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.policy import disk_policy
@@ -72,7 +72,7 @@ class Backing:
     def requests(self, model: Model, *operations: str) -> Requests:
         """Return the disks' requests of these operations."""
         return requests_of(
-            [line for line in model.devices if line.device in self.disks and line.operation in operations]
+            [line for disk in self.disks for line in model.devices_of(disk) if line.operation in operations]
         )
 
     def norm_ns(self, requests: Requests, flush: bool = False) -> float:
@@ -111,6 +111,18 @@ def device_of(row: Row) -> str:
 
 def backing(model: Model, device: str) -> Backing:
     """Resolve a device of a wait; without facts it is its own disk."""
+    known = _resolved(model)
+    if device not in known:
+        known[device] = _resolve(model, device)
+    return known[device]
+
+
+@once
+def _resolved(model: Model) -> dict[str, Backing]:
+    return {}
+
+
+def _resolve(model: Model, device: str) -> Backing:
     facts = model.facts
     disks = _below(model, device)
     mount = facts.mount_of(device) if device not in facts.disks else None
@@ -124,7 +136,8 @@ def backing(model: Model, device: str) -> Backing:
             None,
         )
         disks = _below(model, source) if source else disks
-    known = [facts.disks[disk] for disk in disks if disk in facts.disks]
+    all_disks = facts.disks
+    known = [all_disks[disk] for disk in disks if disk in all_disks]
     return Backing(device, _name(model, device, disks), disks, _medium(known))
 
 
@@ -140,12 +153,13 @@ def _name(model: Model, device: str, disks: tuple[str, ...]) -> str:
 
 def _below(model: Model, device: str) -> tuple[str, ...]:
     """Return the disks below a device; each one on the way is visited once, whatever damaged facts say."""
+    disks, by_name = model.facts.disks, _device_numbers(model)
     leaves: dict[str, None] = {}
     seen, level = {device}, [device]
     for _ in range(DEEPEST):
         deeper: dict[str, None] = {}
         for each in level:
-            below = _directly_below(model, each)
+            below = _directly_below(disks.get(each), by_name)
             leaves |= {} if below else {each: None}
             deeper |= {new: None for new in below if new not in seen}
         seen |= deeper.keys()
@@ -153,11 +167,10 @@ def _below(model: Model, device: str) -> tuple[str, ...]:
     return tuple(leaves | dict.fromkeys(level)) or (device,)
 
 
-def _directly_below(model: Model, device: str) -> Sequence[str]:
-    disk = model.facts.disks.get(device)
+def _directly_below(disk: Disk | None, by_name: Mapping[str, str]) -> Sequence[str]:
     if disk is None or disk.members or disk.whole == disk.name:
         return disk.members if disk else ()
-    whole = _device_numbers(model).get(disk.whole)
+    whole = by_name.get(disk.whole)
     return (whole,) if whole else ()
 
 

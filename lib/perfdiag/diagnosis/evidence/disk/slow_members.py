@@ -46,10 +46,7 @@ def slow_member(model: Model, where: Backing, operation: str) -> str:
 def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
     """Yield one comparison per operation with enough disks and requests."""
     for operation in OPERATIONS:
-        lines = {
-            disk: [line for line in model.devices if line.device == disk and line.operation == operation]
-            for disk in where.disks
-        }
+        lines = {disk: [line for line in model.devices_of(disk) if line.operation == operation] for disk in where.disks}
         members = {
             disk: requests
             for disk, of_disk in lines.items()

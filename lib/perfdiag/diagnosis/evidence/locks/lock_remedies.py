@@ -123,12 +123,11 @@ def without_names(lock: RuntimeLock) -> str:
 def shows(model: Model, lock: RuntimeLock, key: str) -> dict[str, int]:
     """Return the functions that identify a runtime's lock, by sampled time."""
     weights: dict[str, int] = {}
-    for stack in model.stacks:
-        if stack.kind == "wait" and stack.object == key:
-            known = next((name for name in (*stack.user, *stack.scan) if lock.functions.search(name)), "")
-            if known:
-                name = plain(readable(known))
-                weights[name] = weights.get(name, 0) + stack.weight_ns
+    for stack in model.wait_stacks(key=key):
+        known = next((name for name in (*stack.user, *stack.scan) if lock.functions.search(name)), "")
+        if known:
+            name = plain(readable(known))
+            weights[name] = weights.get(name, 0) + stack.weight_ns
     return weights
 
 

@@ -136,7 +136,7 @@ def _for_whom(model: Model, time: RequestTime, key: str, seen: Mapping[tuple[str
         and (by_tid[tid] >= locks_policy.holder_share * seen_ns or tid in time.parked_tids)
     ):
         return tid
-    rows = [row for row in model.rows_of(PARKED) if row.key == key]
+    rows = model.rows_of(PARKED, key=key)
     whole_ns = sum(row.distribution.sum_ns for row in rows)
     longest = max(rows, key=lambda row: row.distribution.sum_ns, default=None)
     return longest.waker_tid if longest and ns >= locks_policy.holder_share * whole_ns else 0

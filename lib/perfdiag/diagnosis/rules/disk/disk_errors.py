@@ -80,12 +80,15 @@ def errors(model: Model) -> Iterable[Outcome]:
 
 
 def _errors(model: Model, where: Backing) -> Iterable[Finding]:
-    lines = [line for line in model.devices if line.device in where.disks and line.operation in FAILING and line.errors]
+    lines = [
+        line for disk in where.disks for line in model.devices_of(disk) if line.operation in FAILING and line.errors
+    ]
     failed = sum(line.errors for line in lines)
-    names = {name for device in where.paths if (disk := model.facts.disks.get(device)) for name in _names(disk)}
+    disks = model.facts.disks
+    names = {name for device in where.paths if (disk := disks.get(device)) for name in _names(disk)}
     log = [line for line in _trouble(model) if line.device in names]
     recent = [line for line in log if line.in_window]
-    array = model.facts.disks.get(where.device)
+    array = disks.get(where.device)
     missing = array.degraded if array is not None and array.degraded else 0
     if not (failed or log or missing):
         return

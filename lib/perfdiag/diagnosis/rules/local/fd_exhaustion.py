@@ -205,7 +205,7 @@ def _name(model: Model, pid: int) -> str:
 
 
 def _remedies(model: Model, descriptors: Descriptors) -> list[Remedy]:
-    if any(thread.exited and thread.pid == thread.tid == descriptors.pid for thread in model.threads):
+    if any(thread.exited and thread.tid == descriptors.pid for thread in model.threads_of(descriptors.pid)):
         return [
             fix(
                 "the process has ended: raise its limit where it is started (LimitNOFILE, ulimit -n), or find its"

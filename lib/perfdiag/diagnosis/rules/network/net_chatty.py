@@ -91,7 +91,7 @@ def _judged(model: Model, time: RequestTime, call: Exchange, number: float) -> F
     )
     if number < SEVERAL or 2 * longer_ns(call.whole, limit_ns) > call.line.sum_ns:
         return None
-    rows = [row for row in model.rows_of(*ACCOUNTS) if row.key == key]
+    rows = model.rows_of(*ACCOUNTS, key=key)
     requests_ns = of_requests_ns(model, call.line.sum_ns)
     part = min(1.0, (_inside_ns(model, time, rows) + requests_ns) / time.ns) if time.ns else 0.0
     if part < GOOD_PART:
