@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
+from functools import partial
 
 from perfdiag.model.model import Model
 
@@ -230,15 +231,16 @@ def rule(
     elsewhere: bool = False,
     objective: bool = False,
     met: bool = True,
+    needs: tuple[str, str] | None = None,
 ) -> Callable[[Callable[[Model], Iterable[Outcome]]], Callable[[Model], Iterable[Outcome]]]:
-    """Register the decorated function as the rule `id`; ids are stable because runbooks link to them."""
+    """Register the decorated function as the rule `id`; ids are stable because runbooks link to them.
+
+    `needs`: a feature of recordings, and why the rule cannot tell anything without it.
+    """
 
     def register(function: Callable[[Model], Iterable[Outcome]]) -> Callable[[Model], Iterable[Outcome]]:
         if id in RULES:
             raise ValueError(f"finding id {id} is registered twice")
-
-        def named(model: Model) -> Iterable[Outcome]:
-            return (outcome if outcome.id else replace(outcome, id=id) for outcome in function(model))
 
         RULES[id] = Rule(
             id,
@@ -249,7 +251,7 @@ def rule(
             alternatives,
             remedies,
             verify,
-            named,
+            partial(_outcomes, id, needs, function),
             beats=beats,
             one_process=one_process,
             multiplier=multiplier,
@@ -260,6 +262,14 @@ def rule(
         return function
 
     return register
+
+
+def _outcomes(
+    id: str, needs: tuple[str, str] | None, function: Callable[[Model], Iterable[Outcome]], model: Model
+) -> Iterable[Outcome]:
+    if needs and not model.measured(needs[0]):
+        return [Silence(id, needs[1], f"see perfdiag check, feature {needs[0]}")]
+    return (outcome if outcome.id else replace(outcome, id=id) for outcome in function(model))
 
 
 def is_elsewhere(finding: Finding) -> bool:

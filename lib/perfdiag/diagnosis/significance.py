@@ -75,14 +75,16 @@ def recording_limits(model: Model) -> list[str]:
     return found
 
 
+def little(model: Model, id: str, what: str, ns: float, more: str = "") -> Check:
+    """Return the check of a rule whose time is too little to be felt."""
+    share = ns / model.busy_ns if model.busy_ns else 0.0
+    return Check(id, f"{what} {percent(share)} of busy time{more}", share, "share")
+
+
 def fine(model: Model, id: str, what: str, *accounts: str) -> Check | Silence:
     """Return the check of a rule whose accounts hold too little to be felt; the silence where they hold more, but the
     recording does not say at what."""
-    rowless = without_rows(model, id, *accounts)
-    if rowless:
-        return rowless
-    share = model.share(*accounts)
-    return Check(id, f"{what} {percent(share)} of busy time", share, "share")
+    return without_rows(model, id, *accounts) or little(model, id, what, model.ns(*accounts))
 
 
 def without_rows(model: Model, id: str, *accounts: str) -> Silence | None:
@@ -252,6 +254,7 @@ __all__ = [
     "fault",
     "fine",
     "fix",
+    "little",
     "midpoint_ns",
     "percent",
     "plain",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
-from perfdiag.diagnosis.rule import Check, Finding, Outcome, Silence
-from perfdiag.diagnosis.significance import by_key, midpoint_ns, percent, total_ns, worth
+from perfdiag.diagnosis.rule import Finding, Outcome, Silence
+from perfdiag.diagnosis.significance import by_key, little, midpoint_ns, total_ns, worth
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
@@ -50,8 +50,7 @@ def outcomes(
     if worth(model, taken_ns):
         yield finding(model, causes)
     else:
-        share = taken_ns / model.busy_ns if model.busy_ns else 0.0
-        yield Check(id, f"{what} {percent(share)} of busy time", share, "share")
+        yield little(model, id, what, taken_ns)
 
 
 def held_ns(rows: list[Row], socket: schema.Socket, waits_of_cause: int) -> int:

@@ -11,7 +11,7 @@ from perfdiag.diagnosis.policy import general_policy, runqueue_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Silence
 from perfdiag.diagnosis.significance import (
     duration,
-    percent,
+    little,
     share_above,
     together,
     total_ns,
@@ -141,8 +141,7 @@ def no_competition(model: Model, id: str, who: str, ns: int, why: str = "") -> C
     if unseen > general_policy.tolerable_loss_share * ended:
         reason = f"{unseen:,} of {ended:,} wake-ups were missed: their time in the run queue counts as waiting"
         return Silence(id, reason, "perf sched record -p PID, then perf sched timehist (wait, sch delay)")
-    share = ns / model.busy_ns if model.busy_ns else 0.0
-    return Check(id, f"waiting behind {who} {duration(ns)}, {percent(share)} of busy time{why}", share, "share")
+    return little(model, id, f"waiting behind {who} {duration(ns)},", ns, why)
 
 
 def felt(model: Model, ns: int) -> bool:

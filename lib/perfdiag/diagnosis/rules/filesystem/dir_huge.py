@@ -11,8 +11,8 @@ from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.system_calls import system_call
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import filesystem_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, percent, worth
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.significance import duration, fault, fix, little, worth
 from perfdiag.model.model import Model
 
 # Functions that walk directory entries; nothing else calls them.
@@ -91,11 +91,8 @@ def huge(model: Model) -> Iterable[Outcome]:
     norm_ns = filesystem_policy.lookup_share * model.busy_ns if taken.only_lookups else 0
     few = taken.inside.count < filesystem_policy.directory_samples and not taken.reads
     if few or not worth(model, taken.total_ns) or taken.total_ns < norm_ns:
-        part = taken.total_ns / model.busy_ns if model.busy_ns else 0.0
-        text = (
-            f"directories {percent(part)} of busy time, {taken.inside.count:,} of {taken.samples.count:,} CPU samples"
-        )
-        yield Check("DIR-HUGE", text, part, "share")
+        samples = f", {taken.inside.count:,} of {taken.samples.count:,} CPU samples"
+        yield little(model, "DIR-HUGE", "directories", taken.total_ns, samples)
         return
     yield _finding(model, taken)
 

@@ -10,7 +10,6 @@ from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import (
-    Check,
     Evidence,
     Finding,
     Mechanism,
@@ -26,7 +25,7 @@ from perfdiag.diagnosis.significance import (
     duration,
     fault,
     fix,
-    percent,
+    little,
     plain,
     thread_of,
     together,
@@ -61,8 +60,7 @@ def queue_full(model: Model) -> Iterable[Outcome]:
     if worth(model, ns):
         yield _finding(model, rows)
     else:
-        share = ns / model.busy_ns if model.busy_ns else 0.0
-        yield Check(ID, f"sending to full message queues {percent(share)} of busy time", share, "share")
+        yield little(model, ID, "sending to full message queues", ns)
 
 
 def _finding(model: Model, rows: list[Row]) -> Finding:

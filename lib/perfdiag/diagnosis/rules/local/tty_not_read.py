@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     by_key,
     claims_of,
     duration,
     fault,
     fix,
+    little,
     percent,
     together,
     total_ns,
@@ -51,8 +52,7 @@ def not_read(model: Model) -> Iterable[Outcome]:
     if worth(model, ns):
         yield _finding(model, rows, min(part for part, _ in sampled))
     elif not worth(model, model.ns(OTHER)):
-        share = ns / model.busy_ns if model.busy_ns else 0.0
-        yield Check("TTY-NOT-READ", f"writing to terminals {percent(share)} of busy time", share, "share")
+        yield little(model, "TTY-NOT-READ", "writing to terminals", ns)
 
 
 def _in_terminal(model: Model, rows: list[Row]) -> float:

@@ -29,7 +29,6 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import (
-    Check,
     Evidence,
     EvidenceKind,
     Finding,
@@ -47,6 +46,7 @@ from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
     fix,
+    little,
     percent,
     plain,
     thread_of,
@@ -116,8 +116,7 @@ def contention(model: Model) -> Iterable[Outcome]:
     if parked >= locks_policy.parked_share and not (found and _named_stacks(model)):
         yield _cannot_tell(model, parked)
     elif not found:
-        share = model.share(FUTEX, FILE, KERNEL)
-        yield Check("LOCK-CONTENTION", f"locks {percent(share)} of busy time", share, "share")
+        yield little(model, "LOCK-CONTENTION", "locks", model.ns(FUTEX, FILE, KERNEL))
 
 
 def _contended(model: Model, rows: Iterable[Row]) -> Iterator[tuple[str, str, list[Row]]]:

@@ -14,7 +14,6 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
-    Check,
     Evidence,
     Finding,
     Mechanism,
@@ -28,6 +27,7 @@ from perfdiag.diagnosis.significance import (
     brief,
     duration,
     fix,
+    little,
     percent,
     plain,
     size,
@@ -136,9 +136,8 @@ def _no_limit(model: Model, hit: Sequence[MemoryGroup]) -> Iterable[Outcome]:
     reclaim = model.measured("reclaim")
     if model.facts.memory_groups or reclaim:
         events = sum(group.events.get("max", 0) for group in hit)
-        share = (model.ns(CGROUP) - total_ns(high_rows(model))) / model.busy_ns if model.busy_ns else 0.0
-        text = f"cgroup memory limit {percent(share)} of busy time, hit {events:,} times"
-        yield Check("MEM-CGROUP-LIMIT", text, share, "share")
+        ns = model.ns(CGROUP) - total_ns(high_rows(model))
+        yield little(model, "MEM-CGROUP-LIMIT", "cgroup memory limit", ns, f", hit {events:,} times")
     if not reclaim:
         reason = "reclaim inside a cgroup was not measured"
         yield Silence("MEM-CGROUP-LIMIT", reason, "see perfdiag check, feature reclaim")

@@ -26,7 +26,6 @@ from perfdiag.diagnosis.rule import (
     Outcome,
     Relation,
     Remedy,
-    Silence,
     rule,
 )
 from perfdiag.diagnosis.significance import (
@@ -70,14 +69,10 @@ SMALL_RATIO = 10
         "Slow down the writer of the dirty pages, limit the share of a slow mount, write less, or use a faster device."
     ),
     verify="memory.dirty_throttle is under 5 % of busy time.",
+    needs=("dirty_throttle", "pauses of writers were not measured"),
 )
 def dirty(model: Model) -> Iterable[Outcome]:
     """Judge pauses of writers by device and by writer."""
-    if not model.measured("dirty_throttle"):
-        yield Silence(
-            "MEM-DIRTY-THROTTLE", "pauses of writers were not measured", "see perfdiag check, feature dirty_throttle"
-        )
-        return
     rows = model.rows_of(DIRTY)
     taken_ns = total_ns(rows)
     if not worth(model, taken_ns):

@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.memory.compaction import COMPACTION, huge_order, made_later, order_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
@@ -38,13 +38,10 @@ from perfdiag.model.model import Model
     alternatives="The host is short of memory (MEM-RECLAIM): compaction fails and reclaim takes time, too.",
     remedies="Make huge pages in the background, reserve them at boot, or use smaller buffers.",
     verify="compact_stall and compact_fail in /proc/vmstat stop growing.",
+    needs=("compaction", f"{COMPACTION} was not measured"),
 )
 def fragmentation(model: Model) -> Iterable[Outcome]:
     """Judge compaction by size, free pieces and the huge page policy."""
-    if not model.measured("compaction"):
-        reason = f"{COMPACTION} was not measured"
-        yield Silence("MEM-FRAGMENTATION", reason, "see perfdiag check, feature compaction")
-        return
     rows = model.rows_of(COMPACTION)
     taken_ns = total_ns(rows)
     if not worth(model, taken_ns):

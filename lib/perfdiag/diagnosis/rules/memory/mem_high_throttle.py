@@ -10,12 +10,12 @@ from perfdiag.diagnosis.evidence.memory.memory_high import CGROUP, HIGH, high_ro
 from perfdiag.diagnosis.evidence.target import setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
     fix,
-    percent,
+    little,
     plain,
     size,
     together,
@@ -59,9 +59,7 @@ def high_throttle(model: Model) -> Iterable[Outcome]:
     group = _group(model)
     times = group.events["high"] if group else 0
     if not worth(model, taken_ns):
-        share = taken_ns / model.busy_ns if model.busy_ns else 0.0
-        text = f"memory.high cost {percent(share)} of busy time, exceeded {times:,} times"
-        yield Check("MEM-HIGH-THROTTLE", text, share, "share")
+        yield little(model, "MEM-HIGH-THROTTLE", "memory.high cost", taken_ns, f", exceeded {times:,} times")
         return
     named = all(row.key == HIGH for row in rows)
     evidence = [waits(together(rows), "delays, asleep or reclaiming")]

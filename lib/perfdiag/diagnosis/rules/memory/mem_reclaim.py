@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import attempt, duration, fix, percent, size, together, waits, worth
+from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.significance import attempt, duration, fix, little, size, together, waits, worth
 from perfdiag.model.model import Model
 
 RECLAIM = "memory.reclaim"
@@ -36,17 +36,14 @@ WATERMARK_SCALE = 100
     remedies="Use less memory, add memory, or wake kswapd earlier.",
     verify="allocstall in /proc/vmstat stops growing.",
     met=False,
+    needs=("reclaim", f"{RECLAIM} was not measured"),
 )
 def reclaim(model: Model) -> Iterable[Outcome]:
     """Judge direct reclaim, with the work of kswapd meanwhile."""
-    if not model.measured("reclaim"):
-        yield Silence("MEM-RECLAIM", f"{RECLAIM} was not measured", "see perfdiag check, feature reclaim")
-        return
     rows = model.rows_of(RECLAIM)
     taken_ns = model.ns(RECLAIM)
     if not worth(model, taken_ns):
-        share = model.share(RECLAIM)
-        yield Check("MEM-RECLAIM", f"{RECLAIM} {percent(share)} of busy time", share, "share")
+        yield little(model, "MEM-RECLAIM", RECLAIM, model.ns(RECLAIM))
         return
     evidence = [waits(together(rows), "reclaims")]
     stalls = model.facts.vmstat_delta("allocstall")

@@ -10,12 +10,12 @@ from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Pee
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
     fix,
-    percent,
+    little,
     plain,
     together,
     top,
@@ -53,9 +53,9 @@ def own_threads(model: Model) -> Iterable[Outcome]:
         row for row in model.rows_of(*ACCOUNTS) if connections.asked(row.key) and connections.answered_here(row.key)
     ]
     if not worth(model, total_ns(rows)):
-        share = total_ns(rows) / model.busy_ns if model.busy_ns else 0.0
-        text = f"waiting for own threads at connections {percent(share)} of busy time"
-        yield without_rows(model, "NET-SELF-SLOW", *ACCOUNTS) or Check("NET-SELF-SLOW", text, share, "share")
+        yield without_rows(model, "NET-SELF-SLOW", *ACCOUNTS) or little(
+            model, "NET-SELF-SLOW", "waiting for own threads at connections", total_ns(rows)
+        )
         return
     yield _finding(model, connections, rows)
 

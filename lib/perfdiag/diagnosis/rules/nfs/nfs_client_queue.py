@@ -10,8 +10,8 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doub
 from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, Use, uses
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, percent, plain, worth
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
+from perfdiag.diagnosis.significance import duration, fault, fix, little, plain, worth
 from perfdiag.model.model import Model
 
 ID = "NFS-CLIENT-QUEUE"
@@ -50,8 +50,7 @@ def client_queue(model: Model) -> Iterable[Outcome]:
         yield Silence(ID, "NFS calls were not counted", "perfdiag check (feature nfs); nfsiostat 1")
         return
     queue_ns = sum(use.parts(account).queue_ns for use in counted for account in NFS)
-    share = queue_ns / model.busy_ns if model.busy_ns else 0.0
-    yield Check(ID, f"NFS calls in the queue of this host {percent(share)} of busy time", share, "share")
+    yield little(model, ID, "NFS calls in the queue of this host", queue_ns)
 
 
 def _queued(use: Use) -> Mapping[str, float]:

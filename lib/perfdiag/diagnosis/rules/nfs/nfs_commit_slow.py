@@ -23,16 +23,16 @@ from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, WRITE, 
 from perfdiag.diagnosis.evidence.target import idle_share
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
-from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     duration,
     fault,
+    fine,
     fix,
     percent,
     together,
     waits,
-    without_rows,
     worth,
 )
 from perfdiag.model.model import Model
@@ -85,9 +85,7 @@ def commit_slow(model: Model) -> Iterable[Outcome]:
             found = True
             yield _finding(model, case, claimed_ns)
     if not found:
-        rowless = without_rows(model, ID, COMMIT)
-        share = model.share(COMMIT)
-        yield rowless or Check(ID, f"NFS commits {percent(share)} of busy time", share, "share")
+        yield fine(model, ID, "NFS commits", COMMIT)
 
 
 def _case(use: Use) -> Case:

@@ -18,16 +18,15 @@ from perfdiag.diagnosis.evidence.nfs.wait_parts import LOCK, Use, uses
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
-from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.rule import Claim, Evidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import (
     about,
     duration,
+    fine,
     fix,
-    percent,
     still_waiting,
     together,
     waits,
-    without_rows,
     worth,
 )
 from perfdiag.model.model import Model
@@ -67,8 +66,7 @@ def lock_slow(model: Model) -> Iterable[Outcome]:
             found = True
             yield _finding(model, use, claimed, held=held, each_ns=usual_ns(wire))
     if not found:
-        share = model.share(LOCK)
-        yield without_rows(model, ID, LOCK) or Check(ID, f"locks on NFS {percent(share)} of busy time", share, "share")
+        yield fine(model, ID, "locks on NFS", LOCK)
 
 
 def _still(model: Model, use: Use) -> int:

@@ -11,7 +11,6 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import (
-    Check,
     Evidence,
     Finding,
     Mechanism,
@@ -21,7 +20,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fault, fix, percent, without_rows, worth
+from perfdiag.diagnosis.significance import duration, fault, fix, little, percent, without_rows, worth
 from perfdiag.model.model import Model
 
 ID = "NFS-METADATA-CHATTY"
@@ -68,8 +67,7 @@ def metadata_chatty(model: Model) -> Iterable[Outcome]:
             f"nfsiostat 1 while {subject(model)} runs",
         )
         return
-    share = model.share(METADATA)
-    yield Check(ID, f"NFS metadata {percent(share)} of busy time", share, "share")
+    yield little(model, ID, "NFS metadata", model.ns(METADATA))
 
 
 def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int) -> Finding:

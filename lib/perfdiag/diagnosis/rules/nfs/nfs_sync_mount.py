@@ -14,8 +14,8 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 )
 from perfdiag.diagnosis.evidence.nfs.wait_parts import WRITE, Use, uses
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, RemedyKind, rule
-from perfdiag.diagnosis.significance import duration, fault, fix, percent, together, waits, without_rows, worth
+from perfdiag.diagnosis.rule import Finding, Mechanism, Outcome, Remedy, RemedyKind, rule
+from perfdiag.diagnosis.significance import duration, fault, fine, fix, together, waits, worth
 from perfdiag.model.model import Model
 
 ID = "NFS-SYNC-MOUNT"
@@ -48,8 +48,7 @@ def sync_mount(model: Model) -> Iterable[Outcome]:
             found = True
             yield _finding(model, use)
     if not found:
-        share = model.share(WRITE)
-        yield without_rows(model, ID, WRITE) or Check(ID, f"NFS writes {percent(share)} of busy time", share, "share")
+        yield fine(model, ID, "NFS writes", WRITE)
 
 
 def _finding(model: Model, use: Use) -> Finding:

@@ -9,7 +9,6 @@ from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
 from perfdiag.diagnosis.evidence.target import setting
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
-    Check,
     Evidence,
     Finding,
     Mechanism,
@@ -23,6 +22,7 @@ from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
     fix,
+    little,
     percent,
     together,
     total_ns,
@@ -63,9 +63,7 @@ def merging(model: Model) -> Iterable[Outcome]:
         reason = model.facts.reason("same_page_merging") or "not recorded"
         yield Silence("KSM-SCAN", f"it is unknown whether KSM runs: {reason}", "cat /sys/kernel/mm/ksm/run")
     else:
-        part = total_ns(rows) / model.busy_ns if model.busy_ns else 0.0
-        text = f"KSM {_state(model, facts)}; waits for it {percent(part)} of busy time"
-        yield Check("KSM-SCAN", text, part, "share")
+        yield little(model, "KSM-SCAN", f"KSM {_state(model, facts)}; waits for it", total_ns(rows))
 
 
 def _is_behind(row: Row) -> bool:

@@ -10,13 +10,14 @@ from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.session_waits import LOCK, lock_rows, sessions, wait_of
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import sql_policy
-from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.rule import Claim, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     by_key,
     claims_of,
     duration,
     fix,
+    little,
     percent,
     together,
     total_ns,
@@ -54,8 +55,7 @@ def commit_bound(model: Model) -> Iterable[Outcome]:
     queue = lock_rows(model, lambda wait: wait.is_for_wal)
     ns = flushes.sum_ns + total_ns(queue)
     if not worth(model, ns) or ns < sql_policy.commit_share * model.busy_ns or _slow_disk(model):
-        share = ns / model.busy_ns if model.busy_ns else 0.0
-        yield Check(ID, f"commits {percent(share)} of busy time", share, "share")
+        yield little(model, ID, "commits", ns)
         return
     yield _finding(model, flushes, ns)
 

@@ -11,10 +11,11 @@ from perfdiag.diagnosis.evidence.session_waits import LOCK, activity, wait_of
 from perfdiag.diagnosis.evidence.sql.idle_transactions import behind
 from perfdiag.diagnosis.evidence.sql.lock_roots import Root, root_of
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Other, Outcome, Relation, Remedy, rule
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Remedy, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
+    fine,
     fix,
     percent,
     plain,
@@ -22,7 +23,6 @@ from perfdiag.diagnosis.significance import (
     together,
     total_ns,
     waits,
-    without_rows,
     worth,
 )
 from perfdiag.model.model import Model, Row
@@ -79,10 +79,7 @@ def lock_wait(model: Model) -> Iterable[Outcome]:
             found = True
             yield _finding(model, kind, rows)
     if not found:
-        share = model.share(LOCK)
-        yield without_rows(model, ID, LOCK) or Check(
-            ID, f"locks of databases {percent(share)} of busy time", share, "share"
-        )
+        yield fine(model, ID, "locks of databases", LOCK)
 
 
 def _by_kind(model: Model) -> dict[Kind, list[Row]]:

@@ -22,7 +22,7 @@ from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
     fix,
-    percent,
+    little,
     plain,
     together,
     top,
@@ -94,9 +94,8 @@ def _headline(names: Mapping[str, int], taken_ns: int) -> str:
 
 
 def _fine(model: Model, taken_ns: int) -> Check | Silence:
-    share = taken_ns / model.busy_ns if model.busy_ns else 0.0
-    said = f"other waits in the kernel {percent(share)} of busy time"
-    return without_rows(model, "KERNEL-OTHER", OTHER) or Check("KERNEL-OTHER", said, share, "share")
+    unknown = without_rows(model, "KERNEL-OTHER", OTHER)
+    return unknown or little(model, "KERNEL-OTHER", "other waits in the kernel", taken_ns)
 
 
 def _may_be_fifo(model: Model, row: Row) -> bool:

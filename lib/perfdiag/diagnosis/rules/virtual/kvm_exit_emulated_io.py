@@ -16,8 +16,8 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     unknown,
 )
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, plain, worth
+from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fix, little, percent, plain, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -72,15 +72,8 @@ def emulated_io(model: Model) -> Iterable[Outcome]:
     claims = limited(model, asked.claims)
     ns = sum(claims.values())
     if not worth(model, ns):
-        share = ns / model.busy_ns if model.busy_ns else 0.0
-        yield Check(
-            ID,
-            f"emulated devices: {duration(asked.running_ns)} in {asked.count:,} exits to user space, {percent(share)}"
-            " of"
-            " busy time",
-            share,
-            "share",
-        )
+        exits_of = f"{duration(asked.running_ns)} in {asked.count:,} exits to user space"
+        yield little(model, ID, f"emulated devices: {exits_of},", ns)
         return
     groups = grouped((_name(line), line) for line in asked.lines)
     top, exits = next(iter(groups.items()))

@@ -18,8 +18,8 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
 )
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import virtual_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, percent, plain, worth
+from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, little, percent, plain, worth
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import Model
 
@@ -86,9 +86,7 @@ def storm(model: Model) -> Iterable[Outcome]:
     ns, busy_ns = sum(claims.values()), model.ns(*BUSY)
     rate = handled.count * 1e9 / busy_ns if busy_ns else 0.0
     if not worth(model, ns):
-        share = ns / model.busy_ns if model.busy_ns else 0.0
-        text = f"{handled.count:,} exits, {rate:,.0f} per second of running, {percent(share)} of busy time"
-        yield Check(STORM, text, share, "share")
+        yield little(model, STORM, f"{handled.count:,} exits, {rate:,.0f} per second of running,", ns)
         return
     groups = grouped((reason(line), line) for line in handled.lines)
     top, exits = next(iter(groups.items()))
