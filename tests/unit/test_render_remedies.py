@@ -72,3 +72,15 @@ def test_the_first_remedy_stands_however_much_there_is_to_say(functions: int) ->
     text = plain(msgspec.structs.replace(made, findings=[first, *made.findings[1:]]))
     assert len(text.splitlines()) <= MOST_LINES
     assert words.strip() in folded(text)
+
+
+def test_the_remedy_of_a_known_fault_stands_once_where_the_cause_is_unknown() -> None:
+    made = report.make(
+        model := Builder().thread("a", disk_read="4 s").model(),
+        diagnosis(model, finding("F-DISK", {"disk.read": 3_000_000_000})),
+        RUNBOOKS,
+    )
+    said = [f"Known: {made.findings[0].headline}."]
+    verdict = msgspec.structs.replace(made.verdict, status="cannot tell", sentences=said, text=said[0])
+    text = plain(msgspec.structs.replace(made, verdict=verdict))
+    assert "CANNOT TELL" in text and text.count(made.findings[0].remedy[0].text) == 1

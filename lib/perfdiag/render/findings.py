@@ -10,7 +10,7 @@ from perfdiag.common.units import duration, fine_share, share
 from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import DIM, ESSENTIAL, HEADING, Block, Chunk, Page, Section, fit_on_one_line
-from perfdiag.render.problem import remedy_lines, says, second_remedy, told
+from perfdiag.render.problem import is_remedied, remedy_lines, says, second_remedy, told
 from perfdiag.report.contract import Evidence, Finding, Report
 from perfdiag.report.status import FAULTS
 
@@ -62,7 +62,7 @@ def _finding(report: Report, page: Page, index: int, said: str) -> Block:
     for number, each in enumerate(ordered):
         rank = first + 1 if number < 1 else later + 8 * (number - 1)
         blocks.append(page.chunk(_with_error(each), rank, rest="    ", limit=2, aside=True, style=DIM))
-    above = is_fault and report.verdict.status in FAULTS
+    above = is_fault and is_remedied(report, finding)
     stands = 1 + bool(second_remedy(finding, page)) if above else 0  # above already
     for number, remedy in enumerate(finding.remedy[stands:]):
         label = {"risky": "risky  "}.get(remedy.kind, "or     " if above or number else "fix    ")

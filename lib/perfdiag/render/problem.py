@@ -140,12 +140,9 @@ def _rest(label: str) -> str:
 def fix(report: Report, page: Page) -> Section:
     """Return the first remedy of every fault, with their numbers; if the cause is unknown, that of the fault that is
     known, and what would show the cause; of a target without a fault, what makes most of its time shorter."""
-    remedied = [(number, each) for number, each in faults(report) if each.remedy]
-    if report.verdict.status == CANNOT_TELL:
-        text = " ".join(report.verdict.sentences)
-        remedied = [(number, each) for number, each in remedied if says(text, each)]
-    elif report.verdict.status not in FAULTS:
+    if report.verdict.status not in (*FAULTS, CANNOT_TELL):
         return Section(_faster(report, page), [], gap=False, tail=_tells(report, page))
+    remedied = [(number, each) for number, each in faults(report) if each.remedy and is_remedied(report, each)]
     causes = [(number, each) for number, each in remedied if each.mechanism != Mechanism.MISSED.value]
     remedied = remedied if page.full else causes or remedied  # of a missed objective the remedy is that of its cause
     several = len(faults(report)) > 1
@@ -169,6 +166,13 @@ def fix(report: Report, page: Page) -> Section:
         return [page.line(f"{_INDENT}and {len(hidden)} more: --full")]
 
     return Section([], blocks, fold, _tells(report, page), gap=False)
+
+
+def is_remedied(report: Report, fault: Finding) -> bool:
+    """Return whether the remedy of a fault stands below the problem; if the cause is unknown, that of a known one."""
+    if report.verdict.status == CANNOT_TELL:
+        return says(" ".join(report.verdict.sentences), fault)
+    return report.verdict.status in FAULTS
 
 
 def _faster(report: Report, page: Page) -> list[Text]:
@@ -210,4 +214,4 @@ def _tells(report: Report, page: Page) -> list[Text]:
     return [line for each in report.verdict.tells for line in page.wrapped(each, first="TO TELL  ")]
 
 
-__all__ = ["faults", "fix", "names", "problem", "remedy_lines", "says", "second_remedy", "told"]
+__all__ = ["faults", "fix", "is_remedied", "names", "problem", "remedy_lines", "says", "second_remedy", "told"]
