@@ -43,6 +43,7 @@ struct digest {
 	bool blank;	  /* one is due before the next word */
 	bool hidden;	  /* the word is not kept */
 	bool sets;	  /* SET name = value: no literal tells where a value without quotes begins */
+	bool alters;	  /* ALTER ... SET name = value: likewise */
 	bool said_first;  /* the first word was seen */
 	bool escape_word; /* the word is "E" */
 };
@@ -147,11 +148,12 @@ static inline void add_to_word(struct digest *digest, char letter)
 	digest->list = LIST_BROKEN;
 }
 
-static inline bool word_is(const struct digest *digest, char first, char second, char third)
+/* By its length and its first letters. */
+static inline bool word_is(const struct digest *digest, __u32 bytes, char first, char second, char third)
 {
 	__u32 at = digest->word_length;
 
-	if (digest->bytes != (third ? 3 : 2) || digest->hidden || at >= DIGEST_BYTES - 3)
+	if (digest->bytes != bytes || digest->hidden || at >= DIGEST_BYTES - 3)
 		return false;
 	return (digest->text[at] | 0x20) == first && (digest->text[at + 1] | 0x20) == second &&
 	       (!third || (digest->text[at + 2] | 0x20) == third);
@@ -161,10 +163,14 @@ static inline void end_word(struct digest *digest, char last)
 {
 	digest->state = IN_CODE;
 	digest->escape_word = digest->bytes == 1 && (last | 0x20) == 'e';
-	if (!digest->said_first)
-		digest->sets = word_is(digest, 's', 'e', 't');
+	if (!digest->said_first) {
+		digest->alters = word_is(digest, 5, 'a', 'l', 't');
+		digest->sets = word_is(digest, 3, 's', 'e', 't');
+	} else if (digest->alters && word_is(digest, 3, 's', 'e', 't')) {
+		digest->sets = true;
+	}
 	digest->said_first = true;
-	if (!digest->sets || !word_is(digest, 't', 'o', 0))
+	if (!digest->sets || !word_is(digest, 2, 't', 'o', 0))
 		return;
 	digest->blank = true;
 	hide_rest(digest);

@@ -88,20 +88,26 @@ def find_directories(texts: Texts, mounts: Sequence[Mount]) -> Sequence[Director
     """Return the directories of all targets' groups, each followed by its ancestors up to the mount point."""
     found: dict[tuple[str, str | None], Directory] = {}
     hierarchies = [mount for mount in mounts if mount.fstype in ("cgroup", "cgroup2")][:MOST_HIERARCHIES]
+    for (controller, group), pids in _members(texts).items():
+        for directory, depth in _places(hierarchies, controller, group):
+            if len(found) == MOST_DIRECTORIES and (directory, controller) not in found:
+                break
+            entry = found.setdefault((directory, controller), Directory(directory, controller, depth))
+            entry.pids = sorted({*entry.pids, *pids}) if entry.pids else list(pids)
+    return sorted(found.values(), key=lambda directory: -directory.depth)
+
+
+def _members(texts: Texts) -> dict[tuple[str | None, str], dict[int, None]]:
+    """Return the targets in each group by controller (None: version 2) and name: most targets share theirs."""
+    found: dict[tuple[str | None, str], dict[int, None]] = {}
     for path, match in texts.match(r"/proc/([0-9]{1,10})/cgroup"):
-        pid = int(match[1])
         for line in lines_of(texts.text(path)):
             identity, _, rest = line.partition(":")
             controllers, _, group = rest.partition(":")
-            for controller in controllers.split(",") if controllers else [None]:
-                if identity.isdigit() and group.startswith("/"):
-                    for directory, depth in _places(hierarchies, controller, group):
-                        if len(found) == MOST_DIRECTORIES and (directory, controller) not in found:
-                            break
-                        entry = found.setdefault((directory, controller), Directory(directory, controller, depth))
-                        if entry.pids[-1:] != [pid]:
-                            entry.pids.append(pid)
-    return sorted(found.values(), key=lambda directory: -directory.depth)
+            if identity.isdigit() and group.startswith("/"):
+                for controller in controllers.split(",") if controllers else [None]:
+                    found.setdefault((controller, group), {})[int(match[1])] = None
+    return found
 
 
 def _places(mounts: Sequence[Mount], controller: str | None, group: str) -> Iterator[tuple[str, int]]:

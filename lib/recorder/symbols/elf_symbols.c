@@ -119,8 +119,10 @@ static Elf_Data *table_of(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, s
 	}
 	search->room_bytes -= header->sh_size;
 	data = elf_getdata(section, NULL);
-	if (!data && header->sh_size)
+	if (data ? header->sh_flags & SHF_COMPRESSED : header->sh_size) { /* no linker compresses it */
 		search->lack = LACK_DAMAGED;
+		return NULL;
+	}
 	return data;
 }
 

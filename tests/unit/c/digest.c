@@ -57,6 +57,8 @@ static void literals_are_removed_from_postgresql(void)
 		{ "select a - 1, b -2", "select a - ?, b -?" },
 		{ "SET app.token = secret", "SET app.token = ?" },
 		{ "set app.token to secret", "set app.token to ?" },
+		{ "ALTER ROLE r SET app.token = secret", "ALTER ROLE r SET app.token = ?" },
+		{ "alter system set a to secret", "alter system set a to ?" },
 		{ "select 1; set a = secret", "select ?; set a = ?" },
 		{ "update t set a = b", "update t set a = b" },
 		{ "select a#>'{b}'", "select a#>?" },

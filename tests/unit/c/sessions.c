@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* This program exports what PostgreSQL exports, and asks about itself and about damaged copies of itself. */
-/* SOURCES: apps/exports.c apps/sessions.c symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/go_symbols.c symbols/perf_map.c base/capabilities.c base/receive.c */
+/* SOURCES: apps/exports.c apps/sessions.c symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/go_symbols.c symbols/perf_map.c base/capabilities.c base/receive.c base/passed_descriptors.c */
 /* LIBS: -lelf -llzma -lseccomp -rdynamic */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -35,11 +35,26 @@ const char version_text[] = "decoy (PostgreSQL) x; postgres (PostgreSQL) 15.18\n
 static const struct exports_wanted wanted = { .names = { "my_wait_event_info", "MyBEEntry", "no_such_name" },
 					      .version_prefix = "postgres (PostgreSQL) " };
 
+/* With the descriptor of the file that was read. */
+static int find(pid_t pid, struct exports *exports)
+{
+	struct stat was_read, runs;
+	char path[32];
+	int fd, err = exports_find(pid, &wanted, exports, &fd, DEADLINE_MS);
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (!err)
+		CHECK(!fstat(fd, &was_read) && !stat(path, &runs) && was_read.st_ino == runs.st_ino);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 static void finds_what_it_exports(void)
 {
 	struct exports exports = {};
 
-	CHECK_NUMBER(exports_find(getpid(), &wanted, &exports, DEADLINE_MS), 0);
+	CHECK_NUMBER(find(getpid(), &exports), 0);
 	CHECK(exports.addresses[0] && exports.addresses[1]);
 	CHECK_NUMBER(exports.addresses[1] - exports.addresses[0], (char *)&MyBEEntry - (char *)&my_wait_event_info);
 	CHECK_NUMBER(exports.addresses[2], 0);
@@ -54,7 +69,7 @@ static struct session ask(uint32_t says, uint32_t pid, uint64_t transaction)
 	struct stat status;
 	pid_t self = getpid();
 
-	exports_find(self, &wanted, &exports, DEADLINE_MS);
+	find(self, &exports);
 	CHECK_NUMBER(sessions_read(&self, 1, NULL, 0, &session, DEADLINE_MS), 1);
 	CHECK(session.program == -1 && !session.database.waits_for);
 	CHECK(!stat("/proc/self/exe", &status) && session.inode == status.st_ino);
@@ -95,7 +110,7 @@ static void reads_what_a_sleeping_session_says(void)
 		for (;;)
 			pause();
 	}
-	exports_find(self, &wanted, &exports, DEADLINE_MS);
+	find(self, &exports);
 	sessions_read(&child, 1, NULL, 0, &session, DEADLINE_MS);
 	program = (struct program){ .device = session.device,
 				    .inode = session.inode,
@@ -135,7 +150,7 @@ static void is_told_of_processes_that_are_gone(void)
 	waitpid(pids[0], NULL, 0);
 	CHECK_NUMBER(sessions_read(pids, 2, NULL, 0, sessions, DEADLINE_MS), 2);
 	CHECK(!sessions[0].inode && sessions[1].inode);
-	CHECK_NUMBER(exports_find(pids[0], &wanted, &exports, DEADLINE_MS), -ENODATA);
+	CHECK_NUMBER(find(pids[0], &exports), -ENODATA);
 }
 
 /* Runs a copy of this program after `damage` has been done to its headers of sections, and asks what that exports. */
@@ -170,7 +185,7 @@ static int exports_of_damaged(void (*damage)(Elf64_Ehdr *header, Elf64_Shdr *sec
 			break;
 		usleep(10000);
 	}
-	err = exports_find(child, &wanted, &exports, DEADLINE_MS);
+	err = find(child, &exports);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	unlink(path);
