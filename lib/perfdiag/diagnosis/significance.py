@@ -210,7 +210,7 @@ def brief(name: str) -> str:
 
     Marks at its end would be taken for those of the sentence, and are left out.
     """
-    name = name.rstrip(".:;,") or name
+    name = name.rstrip(".:;,") or f"'{name}'"
     return name if len(name) <= LONGEST_BRIEF else f"...{name[3 - LONGEST_BRIEF :]}"
 
 
