@@ -189,9 +189,9 @@ static inline void read_code(struct digest *digest, char letter, char next)
 	digest->escape_word = false;
 	if (begins_comment(digest, letter, next))
 		return;
+	digest->last = 0; /* only two operators in a row are a comment */
 	if (is_blank(letter)) {
 		digest->blank = true;
-		digest->last = 0;
 	} else if (letter == '\'') {
 		begin_string(digest, letter, escapes);
 	} else if (letter == '"' && digest->server != SQL_POSTGRESQL) {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from perfdiag.common.text import NO_NAME
 from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, table, words_of
 
 # Of /proc/PID/stat, counted behind the comm in parentheses.
+LIMIT_NAME = 26  # letters of the first column of /proc/PID/limits
 STAT_FIELDS = {"minor_faults": 7, "major_faults": 9, "nice": 16, "threads": 17, "policy": 38}
 IDLE_POLICY = 5  # SCHED_IDLE of include/uapi/linux/sched.h
 
@@ -150,11 +150,11 @@ def parse_limits(text: str | None) -> dict[str, tuple[float, float]]:
     """Parse /proc/PID/limits."""
     limits: dict[str, tuple[float, float]] = {}
     for line in lines_of(text):
-        match = re.match(r"(Max [a-z ]+?) {2,}(\S+) +(\S+)(?: |$)", line)
-        values = [math.inf if word == "unlimited" else number(word) for word in (match[2], match[3])] if match else []
-        soft, hard = values if match else (None, None)
-        if match and soft is not None and hard is not None and min(soft, hard) >= 0:
-            limits[match[1]] = (soft, hard)
+        name, words = line[:LIMIT_NAME].rstrip(" "), words_of(line[LIMIT_NAME:])
+        values = [math.inf if word == "unlimited" else number(word) for word in words[:2]]
+        soft, hard = values if len(values) == 2 else (None, None)
+        if name.startswith("Max ") and soft is not None and hard is not None and min(soft, hard) >= 0:
+            limits[name] = (soft, hard)
     return limits
 
 

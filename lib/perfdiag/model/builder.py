@@ -62,6 +62,7 @@ def build(recording: Recording) -> Model:
     names = object_names.Names(facts, recording)
     rows = rows_of(recording, books, futexes, receiving, names)  # before anything is moved
     accounts, threads = _attribute(recording, books, futexes, receiving)
+    del books  # as large as the rows
     stacks = [receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks]
     exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
     return Model(

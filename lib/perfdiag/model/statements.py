@@ -19,37 +19,57 @@ _WITHOUT_TEXT = {
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """All statements of one digest in one kind of server."""
+    """All statements of one digest in one kind of server; thousands of them stay as compact as they were recorded."""
 
-    server: str
-    name: str
-    has_text: bool
-    latency: Latencies
-    accounts: Mapping[str, int]
-    over_slo: int
-    over_slo_ns: int
-    over_slo_accounts: Mapping[str, int]
-    longest: schema.Statement  # when and where the longest one ran, and its accounts
+    line: schema.Statement
+
+    @property
+    def server(self) -> str:
+        """The kind of server, "postgresql" or "mariadb"."""
+        return self.line.server
+
+    @property
+    def has_text(self) -> bool:
+        """Whether `name` is a digest of their text."""
+        return self.line.kind == "run"
+
+    @property
+    def name(self) -> str:
+        """The digest, or what is known instead."""
+        if self.has_text:
+            return self.line.name + (" ..." if self.line.cut else "")
+        return _WITHOUT_TEXT.get(self.line.kind, self.line.kind)
+
+    @property
+    def latency(self) -> Latencies:
+        """How long they took."""
+        line = self.line
+        return Latencies(count=line.count, sum_ns=line.sum_ns, max_ns=line.max_ns, buckets=dict(line.buckets))
+
+    @property
+    def accounts(self) -> Mapping[str, int]:
+        """What their time went to, ns by account."""
+        return _sums(self.line.accounts)
+
+    @property
+    def over_slo(self) -> int:
+        """How many took longer than the objective."""
+        return self.line.over_slo
+
+    @property
+    def over_slo_ns(self) -> int:
+        """How long these took."""
+        return self.line.over_slo_ns
+
+    @property
+    def over_slo_accounts(self) -> Mapping[str, int]:
+        """What the time of these went to, ns by account."""
+        return _sums(self.line.over_slo_accounts)
 
 
 def statements(lines: Sequence[schema.Statement]) -> list[Statement]:
     """Return the statements of a recording."""
-    return sorted((_statement(line) for line in lines), key=lambda each: -each.latency.sum_ns)
-
-
-def _statement(line: schema.Statement) -> Statement:
-    name = line.name + (" ..." if line.cut else "") if line.kind == "run" else _WITHOUT_TEXT.get(line.kind, line.kind)
-    return Statement(
-        server=line.server,
-        name=name,
-        has_text=line.kind == "run",
-        latency=Latencies(count=line.count, sum_ns=line.sum_ns, max_ns=line.max_ns, buckets=dict(line.buckets)),
-        accounts=_sums(line.accounts),
-        over_slo=line.over_slo,
-        over_slo_ns=line.over_slo_ns,
-        over_slo_accounts=_sums(line.over_slo_accounts),
-        longest=line,
-    )
+    return [Statement(line) for line in sorted(lines, key=lambda line: -line.sum_ns)]
 
 
 def _sums(parts: Sequence[schema.PartSum]) -> dict[str, int]:

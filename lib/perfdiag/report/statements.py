@@ -17,7 +17,7 @@ def statements(model: Model) -> list[Statement]:
 
 
 def _statement(model: Model, statement: found.Statement) -> Statement:
-    line = statement.longest
+    line = statement.line
     return Statement(
         server=printable(statement.server),
         name=printable(statement.name),

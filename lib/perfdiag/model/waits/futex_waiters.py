@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-from perfdiag.recording import schema
 from perfdiag.recording.recording import Recording
 
 # Whoever waits for the GIL asks for it anew after sys.getswitchinterval(), as a rule 5 ms: the last bucket to 8.4 ms.
@@ -20,19 +19,32 @@ def exclusive(recording: Recording) -> set[tuple[int, str]]:
     releases that waits for others.  Where it waited for this very one before, or two threads did at the same time,
     it is one that is taken in turn: a lock, or that of a SimpleQueue, which only functions tell apart.
     """
-    waited: defaultdict[tuple[int, str], dict[int, schema.FutexSum]] = defaultdict(dict)
+    waiters, longest_ns = _waiters(recording)
+    whole_ns: defaultdict[tuple[int, str], int] = defaultdict(int)
+    by_waiters_ns: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for thread in recording.threads.values():
+        for futex in thread.futexes:
+            key = (thread.pid, futex.object)
+            if key in waiters:
+                whole_ns[key] += futex.sum_ns
+                by_waiters_ns[key] += futex.sum_ns if futex.waker_tid in waiters[key] else 0
+    return {key for key, ns in whole_ns.items() if 2 * by_waiters_ns[key] > ns or ns > 1.05 * longest_ns[key[0]]}
+
+
+def _waiters(recording: Recording) -> tuple[dict[tuple[int, str], set[int]], dict[int, int]]:
+    """Return the threads that waited for the same futex, of those that several waited for, and by process how long its
+    threads were followed at most."""
+    first: dict[tuple[int, str], int] = {}
+    several: dict[tuple[int, str], set[int]] = {}
     longest_ns: defaultdict[int, int] = defaultdict(int)
     for thread in recording.threads.values():
-        longest_ns[thread.pid] = max(longest_ns[thread.pid], thread.wall_ns)
+        pid, tid = thread.pid, thread.tid
+        longest_ns[pid] = max(longest_ns[pid], thread.wall_ns)
         for futex in thread.futexes:
-            waited[thread.pid, futex.object][thread.tid] = futex
-    found = set()
-    for key, by_thread in waited.items():
-        whole_ns = sum(futex.sum_ns for futex in by_thread.values())
-        by_waiters_ns = sum(futex.sum_ns for futex in by_thread.values() if futex.waker_tid in by_thread)
-        if len(by_thread) > 1 and (2 * by_waiters_ns > whole_ns or whole_ns > 1.05 * longest_ns[key[0]]):
-            found.add(key)
-    return found
+            other = first.setdefault((pid, futex.object), tid)
+            if other != tid:
+                several.setdefault((pid, futex.object), {other}).add(tid)
+    return several, longest_ns
 
 
 def brief(recording: Recording) -> set[tuple[int, str]]:

@@ -12,7 +12,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import symbol_of
 
 # The C library takes the mutex of a condition again in a function of its own, which not every library has a name for.
-_WAKES = re.compile(r"_*pthread_mutex_cond_lock(_full)?|_*pthread_cond_\w*wait\w*|cnd_(timed)?wait")
+_WAKES = re.compile(r"_*pthread_mutex_cond_lock(_full)?|_*pthread_cond_(timed|clock)?wait\w*|cnd_(timed)?wait")
 _ASKS = re.compile(r"_*pthread_mutex_(lock|timedlock|clocklock)(_full)?|mtx_(timed)?lock|_*pthread_rwlock_\w+")
 
 

@@ -44,12 +44,12 @@ def slow_query(model: Model) -> Iterable[Outcome]:
 
 
 def _is_slow(statement: Statement) -> bool:
-    computes = statement.accounts.get(COMPUTES, 0) >= sql_policy.computing_share * statement.latency.sum_ns
+    computes = statement.accounts.get(COMPUTES, 0) >= sql_policy.computing_share * statement.line.sum_ns
     return computes and (statement.over_slo > 0 or _mean_ns(statement) >= sql_policy.slow_statement_ns)
 
 
 def _mean_ns(statement: Statement) -> int:
-    return statement.latency.sum_ns // max(1, statement.latency.count)
+    return statement.line.sum_ns // max(1, statement.line.count)
 
 
 def _computed_ns(statement: Statement) -> int:
