@@ -28,6 +28,7 @@ ID, COMPUTES = "SQL-SLOW-QUERY", "cpu.user"
     remedies="Look at the plan of the statement: rows that are read and thrown away want an index.",
     verify="With --full, the mean of the statement is shorter.",
     beats=("CPU-BOUND", "CPU-SINGLE-THREAD"),
+    met=False,
 )
 def slow_query(model: Model) -> Iterable[Outcome]:
     """Yield a finding for each text whose statements compute for long, those that took most time first."""
