@@ -135,6 +135,14 @@ def test_half_an_installation_says_how_to_mend_it(root: Root) -> None:
     assert "install perfdiag again" in root.run("/usr/bin/perfdiag", "explain", "CPU-BOUND", status=1)
 
 
+def test_a_kernel_without_types_is_named_with_the_remedy(root: Root) -> None:
+    root.install()
+    script = "mount -t tmpfs none /sys/kernel/btf && exec perfdiag latency --pid $$ --duration 1"
+    error, hint = root.run("unshare", "--mount", "sh", "-c", script, status=1).splitlines()
+    assert error.startswith("error: ") and "/sys/kernel/btf/vmlinux" in error
+    assert hint.startswith("HINT: ") and "bpftrace" in hint
+
+
 @pytest.mark.timeout(300)
 def test_rpm_installs_upgrades_and_removes(root: Root, recording: Path, next_version: Path) -> None:
     """With rpm of this host, in a root of Debian: no distribution with RPM is to be had here."""
