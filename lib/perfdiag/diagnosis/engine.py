@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from perfdiag.diagnosis import claims
 from perfdiag.diagnosis.evidence.locks.wait_paths import with_paths
@@ -15,6 +16,8 @@ from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Silence
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.model.model import Model, NotRecorded
+
+MOST_OUTCOMES = 100  # of one rule, which says the worst first: nobody reads that thousands of processes have one fault
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
             silences.append(Silence(id, "it asks about one process, not about a host", "perfdiag latency --pid PID"))
             continue
         try:
-            outcomes = list(rule.function(model))
+            outcomes = list(islice(rule.function(model), MOST_OUTCOMES))
         except NotRecorded as error:
             unasked |= dict.fromkeys(rule.accounts, str(error))
             silences.append(Silence(id, str(error), "perfdiag record -o FILE --pid PID"))

@@ -12,6 +12,7 @@ from perfdiag.facts.oom.parser import parse
 from perfdiag.facts.texts import Texts
 
 KERNEL_LOG = "/dev/kmsg"
+LONGEST = 1024  # letters of a line that are compared: the kernel writes few that are longer
 RECORD = re.compile(r"([0-9]{1,10}),([0-9]{1,19}),([0-9]{1,19}),[^;]*;(.*)")
 DEVICES = re.compile(
     r"\bdev(?:ice)? ([a-z][a-z0-9!_-]{1,30})[,:) ]|[\[(]([svh]d[a-z]{1,3}[0-9]{0,3})[\])]|"
@@ -89,7 +90,7 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
         for sequence, (level, us, text) in said.items()
     ]
     found = {
-        name: [line for line in lines if pattern.search(line.text) and not BOOT_NOISE.search(line.text)]
+        name: [line for line in lines if pattern.search(line.text, 0, LONGEST) and not BOOT_NOISE.search(line.text)]
         for name, pattern in PATTERNS.items()
     }
     entries = [Entry(unescaped(text), us * 1000, None, "", sequence) for sequence, (_, us, text) in said.items()]

@@ -29,7 +29,6 @@ from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.recording import schema
 
-MOST = 100  # processes that are told: of those that are less near their limits nobody reads so many
 _OTHERS = "a call with another limit that fails with the same error: inotify_init() at fs.inotify.max_user_instances"
 
 
@@ -55,7 +54,7 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
     counted = [*known, *([system] if system and _part(system) is not None else [])]
     times = Counter(pid for event in refused for pid in _whose_limit(event))
     worst_first = sorted(counted, key=lambda each: (times[each.pid] > 0, _part(each) or 0.0), reverse=True)
-    found = [finding for each in worst_first[:MOST] if (finding := _finding(model, each, times[each.pid]))]
+    found = [finding for each in worst_first if (finding := _finding(model, each, times[each.pid]))]
     # Of a process that came and went between two counts its refusals are all there is.
     pids = {each.pid for each in counted}
     rest = [event for event in refused if pids.isdisjoint(_whose_limit(event))]
