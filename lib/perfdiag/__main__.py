@@ -33,7 +33,7 @@ except (AttributeError, ImportError, MemoryError, OSError, SystemError) as error
     if (getattr(error, "name", None) or "").split(".")[0] in sys.stdlib_module_names:
         hint = "a part of Python is missing: install all of its standard library (apt install python3)"
     elif isinstance(error, (AttributeError, ModuleNotFoundError)):
-        hint = "install perfdiag again, with all its files"
+        hint = "install perfdiag again, with all its files (apt install --reinstall, dnf reinstall)"
     os.write(2, f"error: cannot start: {str(error) or 'memory is exhausted'}\nHINT: {hint}\n".encode())
     sys.exit(1)
 

@@ -26,7 +26,7 @@ from perfdiag.common.text import printable
 
 MESSAGE_LIMIT = 500
 WRONG_USAGE = 2
-AGAIN = "install perfdiag again, with all its files"
+AGAIN = "install perfdiag again, with all its files (apt install --reinstall, dnf reinstall)"
 COMPILED_FOR = r"\.cpython-31[1-4]-.*-gnu\.so$"  # what is installed with perfdiag is
 # On standard error and as wrong usage: a script whose variable for the command is empty has asked for nothing.
 FIRST_COMMANDS = (
@@ -35,6 +35,7 @@ FIRST_COMMANDS = (
     "  a slow process     sudo perfdiag latency --pid 4121",
     "  a slow machine     sudo perfdiag host",
     "  what it found      perfdiag explain LOCK-CONTENTION",
+    "  from a symptom     man perfdiag-runbook",
     "",
     "All commands: perfdiag --help.  What can be measured on this host: sudo perfdiag check",
 )

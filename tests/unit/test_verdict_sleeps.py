@@ -63,7 +63,7 @@ def test_a_cause_that_takes_most_of_what_idle_threads_do_says_so() -> None:
 def test_no_advice_cuts_a_debuggers_command_short() -> None:
     """gdb without -batch holds the process until somebody quits."""
     text = verdict(Builder().thread("app", rest="wait.timer").model())[1]
-    assert "perfdiag latency --stacks shows where" in text and "gdb" not in text
+    assert "perfdiag latency --pid 100 --stacks --full shows where" in text and "gdb" not in text
 
 
 def test_who_waits_for_several_waits_for_them() -> None:
@@ -131,16 +131,19 @@ def test_a_sleep_longer_than_all_the_work_is_told_however_short() -> None:
     assert kind == Kind.PROFILE.value and "sleeps 50.0 ms of 10.0 s" in text
 
 
+SHOWS = "; perfdiag latency --pid 100 --stacks --full shows where."
+
+
 @pytest.mark.parametrize(
     ("frames", "told"),
     [
         (["clock_nanosleep (libc.so.6)", "backoff (app)", "main (app)"], ", in backoff (app)."),
         (["nanosleep (libc.so.6)", "usleep (libc.so.6)", "retry@@V1 (lib.so)"], ", in retry@@V1 (lib.so)."),
-        (["clock_nanosleep (libc.so.6)", "0x1234 (app)", "main (app)"], "; perfdiag latency --stacks shows where."),
-        (["clock_nanosleep (libc.so.6)", "0"], "; perfdiag latency --stacks shows where."),
+        (["clock_nanosleep (libc.so.6)", "0x1234 (app)", "main (app)"], SHOWS),
+        (["clock_nanosleep (libc.so.6)", "0"], SHOWS),
         (["clock_nanosleep (libc.so.6)", "time_sleep (python3)", "_PyEval_EvalFrameDefault (python3)", "main (x)"],
          "; py-spy dump --pid 100 shows where."),
-        ([], "; perfdiag latency --stacks shows where."),
+        ([], SHOWS),
     ],
 )  # fmt: skip
 def test_who_asked_for_the_sleep(frames: list[str], told: str) -> None:

@@ -90,7 +90,8 @@ def by_unit(name: str) -> Path:
     on a host in trouble it may not answer."""
     unit = name if name.endswith(UNIT_SUFFIXES) else name + ".service"
     found = list(_find(lambda directory: directory.removeprefix("_") == unit or directory == unit))
-    return _one(found, f"--unit {printable(name)}", "see whether it runs: systemctl status")
+    hint = "see whether it runs: systemctl status; without systemd, name the process: --pid, --name or --port"
+    return _one(found, f"--unit {printable(name)}", hint)
 
 
 def by_container(name: str) -> Path:

@@ -32,7 +32,10 @@ SCRIPT_TIMEOUT_S = 150.0  # compilers are started for it, one engine after the o
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
 KILLED_HINT = "if it was the OOM killer (see dmesg): give perfdiag 80 MiB of room, also in its control group"
 DAMAGED = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL)  # its file is cut short, or it has a bug
-DAMAGED_HINT = "install perfdiag again, with all its files; if that does not help, please report it"
+DAMAGED_HINT = (
+    "install perfdiag again, with all its files (apt install --reinstall, dnf reinstall); if that does not help, please"
+    " report it"
+)
 NOT_PERMITTED = 3  # exit status of the recorder
 TICK_S = 0.1
 QUIET_TICK_S = 1.0  # where nobody watches, the host is woken less

@@ -41,7 +41,7 @@ DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
     metavar="TIME",
     help="How long: seconds, or 500ms, 5m; 0 until Ctrl-C.  [default: 10]",
 )
-@click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample.")
+@click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample; --full prints them.")
 @request_names_option
 @apps_option
 @click.option(

@@ -155,7 +155,9 @@ _TARGET_OPTIONS = (
     ),
     request_names_option,
     apps_option,
-    click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample."),
+    click.option(
+        "--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample; --full prints them."
+    ),
     click.option(
         "--engine",
         type=click.Choice(["auto", "libbpf", *SCRIPTS]),

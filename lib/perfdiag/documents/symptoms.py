@@ -68,7 +68,7 @@ SYMPTOMS = (
     Symptom(
         "The CPU is full",
         "CPU use is near 100 %, the run queue is long, the load is high.",
-        ("perfdiag host --duration 10", "perfdiag latency --pid 4121 --stacks"),
+        ("perfdiag host --duration 10", "perfdiag latency --pid 4121 --stacks --full"),
         (
             "CPU-BOUND",
             "CPU-SINGLE-THREAD",
@@ -228,7 +228,7 @@ SYMPTOMS = (
     Symptom(
         "A process hangs or does nothing",
         "It uses no CPU, makes no progress, and answers late or never.",
-        ("perfdiag latency --pid 4121 --stacks",),
+        ("perfdiag latency --pid 4121 --stacks --full",),
         (
             "TARGET-STOPPED",
             "TARGET-TRACED",

@@ -52,7 +52,7 @@ static int fail(int error, const char *what)
 {
 	const char *hint = error == EMFILE || error == ENFILE	? "raise the limit of open files: ulimit -n 1024"
 			   : error == ENOMEM || error == EAGAIN ? "raise the limits of memory and processes: ulimit -a"
-								: "install perfdiag again, with all its files";
+								: INSTALL_AGAIN;
 
 	fprintf(stderr, "error: %s: %s\nHINT: %s\n", what, strerror(error), hint);
 	return 1;
@@ -240,7 +240,7 @@ static void become_recorder(const struct paths *paths, char **argv, int control,
 		execv(paths->recorder, (char *const *)arguments);
 	error = errno;
 	if (error == ENOENT || error == ENOEXEC)
-		dprintf(messages, "HINT: install perfdiag again, with all its files\n");
+		dprintf(messages, "HINT: " INSTALL_AGAIN "\n");
 	if (error == EACCES)
 		dprintf(messages, "HINT: install perfdiag again, on a file system that is not mounted noexec\n");
 	dprintf(control, "error %d cannot run %s: %s\n", error, paths->recorder, strerror(error));

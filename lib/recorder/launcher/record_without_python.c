@@ -259,7 +259,6 @@ int record_without_python(const char *recorder, char **words, const char *found)
 		path);
 	offer_to_oom_killer(RECORDER_OOM_SCORE);
 	execv(recorder, (char *const *)arguments);
-	fprintf(stderr, "error: cannot run %s: %s\nHINT: install perfdiag again, with all its files\n", recorder,
-		strerror(errno));
+	fprintf(stderr, "error: cannot run %s: %s\nHINT: " INSTALL_AGAIN "\n", recorder, strerror(errno));
 	return EXIT_FAILURE;
 }

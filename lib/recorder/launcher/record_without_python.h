@@ -2,6 +2,8 @@
 /* `perfdiag record` on a host without Python: the launcher opens the file and becomes the recorder. */
 #pragma once
 
+#define INSTALL_AGAIN "install perfdiag again, with all its files (apt install --reinstall, dnf reinstall)"
+
 #define MOST_RECORDER_ARGUMENTS 256
 
 /*

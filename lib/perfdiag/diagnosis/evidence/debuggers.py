@@ -35,13 +35,16 @@ def shows_stacks(model: Model, pid: int) -> str:
 
 
 def shows_sleepers(model: Model, pid: int) -> str:
-    """Return the same in few words, to follow a statement, as a rule "perfdiag latency --stacks shows where".
+    """Return the same in few words, to follow a statement: "perfdiag latency --pid 7 --stacks --full shows where"; ""
+    where all stacks were recorded, and do not tell.
 
     Never a debugger's command cut short: gdb without -batch stops the process until somebody quits.
     """
     process = _process(model, pid)
     tool = _tool(model, process)
-    return f"{tool} shows where" if tool else with_stacks(model, "shows where")
+    if not tool and model.header.options.stacks == "all":
+        return ""
+    return f"{tool or f'perfdiag latency --pid {shown_pid(model, process)} --stacks --full'} shows where"
 
 
 def port_option(model: Model, option: str, usual: int) -> str:

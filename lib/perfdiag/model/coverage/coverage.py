@@ -46,8 +46,8 @@ FEATURES: Mapping[str, tuple[str, str]] = {
     "steal": ("CPU time stolen by the hypervisor", "a kernel with steal time; on its host: perf sched timehist"),
     "throttle": ("time throttled by a CPU quota", "by hand: cpu.stat of its cgroup"),
     "oom": ("OOM kills", "by hand: the kernel log"),
-    "nfs": ("NFS calls and flushes: queue, wire and server", "record again now that NFS is in use; nfsiostat 1"),
-    "nfsd": ("what this host's own NFS server took", "a kernel with the tracepoints of sunrpc; by hand: nfsstat -s"),
+    "nfs": ("NFS calls and flushes: queue, wire and server", "record again while NFS is in use; by hand: nfsiostat 1"),
+    "nfsd": ("what this host's own NFS server took", "modprobe nfsd, if this host serves NFS; by hand: nfsstat -s"),
     "vm": (
         "guest time and exits of virtual CPUs",
         "a kernel with KVM and BTF of its modules; by hand: perf kvm stat live",

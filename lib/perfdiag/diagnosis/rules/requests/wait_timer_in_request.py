@@ -87,7 +87,8 @@ def _where(model: Model) -> list[Remedy]:
     """Return how to see the code that sleeps, of the thread that slept longest and has read requests, if one has."""
     serving = [thread for thread in model.threads if thread.requests_read] or model.threads
     sleeper = max(serving, key=lambda thread: thread.ns(TIMER), default=None)
-    return [fix(shows_sleepers(model, sleeper.pid))] if sleeper else []
+    shows = shows_sleepers(model, sleeper.pid) if sleeper else ""
+    return [fix(shows)] if shows else []
 
 
 def _missed(model: Model) -> bool:
