@@ -18,6 +18,8 @@ COMMENT = {".bt": "//", ".d": " *", ".py": "#"}
 D_BEGIN = "#!/usr/sbin/dtrace -s\n/*\n"
 COLUMNS = 120
 
+_ENDS_SENTENCE = re.compile(r"(?<=[.:)])\n")  # else a line goes on in the next one
+
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -95,7 +97,7 @@ def parse(path: Path) -> Header:
         output=output,
         reading=reading,
         overhead=" ".join(parts["OVERHEAD"].split()),
-        caveats=tuple(parts["CAVEATS"].split("\n")),
+        caveats=tuple(" ".join(each.split("\n")) for each in _ENDS_SENTENCE.split(parts["CAVEATS"])),
         findings=findings,
         see=see,
     )
