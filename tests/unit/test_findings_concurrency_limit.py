@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from perfdiag.diagnosis.claims import settle
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.network.concurrency_limits import limits
 from perfdiag.diagnosis.rule import Confidence, Mechanism, Severity
@@ -66,6 +68,17 @@ def test_a_pool_of_three_in_front_of_a_fast_peer() -> None:
     assert limit.held == pytest.approx(0.94, abs=0.01) and limit.waiting == pytest.approx(9.05, abs=0.1)
     assert model.request_time and found.claims[REST] == pytest.approx(0.758 * model.request_time.ns, rel=0.01)
     assert diagnose(model).findings[0].id == ID
+
+
+def test_who_waits_for_a_turn_waits_for_the_limit_and_not_for_the_answer_to_others() -> None:
+    """An answer to another request ends the wait, so that chains lead to the slow peer."""
+    model = proxy().model()
+    assert model.request_time
+    limit = finding(model, ID)
+    peer = replace(limit, id=PEER, claims={REST: model.request_time.ns}, is_root=True)
+    first, second = settle(model, [peer, limit]).findings
+    assert (first.id, second.id) == (ID, PEER)
+    assert first.claimed_ns == limit.claims[REST]
 
 
 def test_the_target_is_not_acquitted() -> None:

@@ -7,6 +7,7 @@ POOL-SATURATED is another mechanism: nobody has read the requests there; here th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
@@ -43,7 +44,7 @@ ID = "CONCURRENCY-LIMIT"
     remedies="Raise the limit, if the peer can take more; else make fewer or faster calls. If the peer is slow"
     " (NET-PEER-SLOW), fix that first: the limit may protect it.",
     verify="More calls are outstanding at once, and requests take as long as their calls.",
-    beats=("LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST", "WAIT-TIMER-IN-REQUEST"),
+    beats=("LOCK-CONTENTION", "NET-PEER-SLOW", "WAIT-THREAD-IN-REQUEST", "WAIT-TIMER-IN-REQUEST"),
 )
 def concurrency_limit(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each peer in front of which requests wait."""
@@ -80,7 +81,7 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
     )
     either = f"connections to {name} failed" if limit.refused else ""
     what = "calls" if limit.most > 1 else "call"
-    return conclude(
+    made = conclude(
         model,
         claims,
         headline=f"Requests wait: at most {limit.number} {what} to {brief(name)} at a time",
@@ -98,6 +99,8 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
             model, f"more than {limit.number} {what} to {name} at a time, and fewer than {waiting} requests wait"
         ),
     )
+    # Who waits for a turn is woken by an answer to another request: that is the way to the limit, not the root.
+    return replace(made, is_root=True)
 
 
 def _evidence(limit: Limit) -> Evidence:
