@@ -110,7 +110,7 @@ def test_who_holds_a_row_and_waits_for_its_client(
         time.sleep(0.5)
     recording = recorder.stop()
     if not released:
-        waited_ns = recording.one(schema.Footer).at_ns - begin  # writing it down takes a busy host long
+        waited_ns = recording.footer.at_ns - begin  # writing it down takes a busy host long
     locks = waits(recording, "lock.database")
     assert {pid for pid, _ in locks} == {each.pid for each in waiters}
     assert {key for _, key in locks} >= {"postgres:3:5", "postgres:3:4"}, "transactionid, and tuple for those behind"
