@@ -185,3 +185,9 @@ def test_a_thread_has_ended_or_did_something_after_the_end() -> None:
 @pytest.mark.parametrize("number", [6, 99, -2])
 def test_a_state_that_is_none(number: int) -> None:
     assert recorded(stated(number)).bad_lines == 1
+
+
+def test_a_text_that_the_recorder_wrote_stays_as_it_is() -> None:
+    """The kernel logs "segfault ... in app[0,1000]", which looks like the place of an account."""
+    line = b'{"type":"fact","at_ns":1,"phase":"begin","path":"/dev/kmsg","text":"6,1,2,-;app[0,1000]"}\n'
+    assert ScriptLines(["cpu.user"]).proper(line) == line

@@ -25,6 +25,8 @@ _STATE = re.compile(rb'"at_ns":([0-9]{1,20}),(.*)"state":(-1|[0-9]{1,2}),')
 _COMM, _END = b',"comm":"', b'"}'
 COMM_BYTES = 15  # of a thread's name at the most
 
+_OF_RECORDER = (b'{"type":"fact"', b'{"type":"header"')
+
 
 class ScriptLines:
     """Makes the lines of one recording proper."""
@@ -40,6 +42,8 @@ class ScriptLines:
 
     def proper(self, line: bytes) -> bytes:
         """Return a line as the recorder would have written it; one that is cut off, or foreign, as it is."""
+        if line.startswith(_OF_RECORDER):  # its text may have what looks like a place
+            return line
         head, mark, rest = line.partition(_COMM)
         if mark and rest.rstrip(b"\n").endswith(_END):
             comm = rest.rstrip(b"\n").removesuffix(_END)
