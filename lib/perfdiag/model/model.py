@@ -244,51 +244,27 @@ def once(function: Callable[[Model], Answer]) -> Callable[[Model], Answer]:
     return answer
 
 
-Line = TypeVar("Line")
-
-
-def _grouped(lines: Iterable[Line], name: str) -> dict[Any, list[Line]]:
-    """Return lines by one of their fields, in their order."""
-    found: defaultdict[Any, list[Line]] = defaultdict(list)
+def _index(lines_of: Callable[[Model], Iterable[Any]], name: str) -> Callable[[Model], dict[Any, list[Any]]]:
+    """Return the index of a table by one of its fields, made when it is first asked for; lines keep their order."""
     field_of = attrgetter(name)
-    for line in lines:
-        found[field_of(line)].append(line)
-    return dict(found)
+
+    @once
+    def index(model: Model) -> dict[Any, list[Any]]:
+        found: defaultdict[Any, list[Any]] = defaultdict(list)
+        for line in lines_of(model):
+            found[field_of(line)].append(line)
+        return dict(found)
+
+    return index
 
 
-@once
-def _rows(model: Model) -> dict[str, list[Row]]:
-    return _grouped(model.rows, "account")
-
-
-@once
-def _rows_by_process(model: Model) -> dict[int, list[Row]]:
-    return _grouped(model.rows, "pid")
-
-
-@once
-def _rows_by_key(model: Model) -> dict[str, list[Row]]:
-    return _grouped(model.rows, "key")
-
-
-@once
-def _devices(model: Model) -> dict[str, list[schema.Device]]:
-    return _grouped(model.devices, "device")
-
-
-@once
-def _threads(model: Model) -> dict[int, list[ThreadLedger]]:
-    return _grouped(model.threads, "pid")
-
-
-@once
-def _stacks(model: Model) -> dict[int, list[schema.Stack]]:
-    return _grouped(model.stacks, "pid")
-
-
-@once
-def _wait_stacks(model: Model) -> dict[str, list[schema.Stack]]:
-    return _grouped((stack for stack in model.stacks if stack.kind == "wait"), "object")
+_rows = _index(lambda model: model.rows, "account")
+_rows_by_process = _index(lambda model: model.rows, "pid")
+_rows_by_key = _index(lambda model: model.rows, "key")
+_devices = _index(lambda model: model.devices, "device")
+_threads = _index(lambda model: model.threads, "pid")
+_stacks = _index(lambda model: model.stacks, "pid")
+_wait_stacks = _index(lambda model: (stack for stack in model.stacks if stack.kind == "wait"), "object")
 
 
 @once
