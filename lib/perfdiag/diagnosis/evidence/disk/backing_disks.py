@@ -119,26 +119,26 @@ def backing(model: Model, device: str) -> Backing:
 
 @once
 def _resolved(model: Model) -> dict[str, Backing]:
+    """Return what backing() has resolved so far, and adds to: rules ask for a device again for each of its waits."""
     return {}
 
 
 def _resolve(model: Model, device: str) -> Backing:
-    facts = model.facts
+    known = model.facts.disks
     disks = _below(model, device)
-    mount = facts.mount_of(device) if device not in facts.disks else None
+    mount = model.facts.mount_of(device) if device not in known else None
     if mount is not None and disks == (device,):  # btrfs and others: a device number of the file system's own
         source = next(
             (
                 disk.device
-                for disk in facts.disks.values()
+                for disk in known.values()
                 if f"/dev/{disk.name}" == mount.source or (disk.label and mount.source.endswith(f"/{disk.label}"))
             ),
             None,
         )
         disks = _below(model, source) if source else disks
-    all_disks = facts.disks
-    known = [all_disks[disk] for disk in disks if disk in all_disks]
-    return Backing(device, _name(model, device, disks), disks, _medium(known))
+    medium = _medium([known[disk] for disk in disks if disk in known])
+    return Backing(device, _name(model, device, disks), disks, medium)
 
 
 def _name(model: Model, device: str, disks: tuple[str, ...]) -> str:

@@ -1,10 +1,10 @@
-"""How to look at the health of one disk: _SMART tells of real ones only."""
+"""How to look at the health of one disk: SMART tells of real ones only."""
 
 from __future__ import annotations
 
 import shlex
 
-from perfdiag.common.text import printable as plain
+from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.storage import Disk
 
 _SMART = "smartctl -a {device}, cable and port"

@@ -46,11 +46,11 @@ def slow_member(model: Model, where: Backing, operation: str) -> str:
 def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
     """Yield one comparison per operation with enough disks and requests."""
     for operation in OPERATIONS:
-        lines = {disk: [line for line in model.devices_of(disk) if line.operation == operation] for disk in where.disks}
         members = {
             disk: requests
-            for disk, of_disk in lines.items()
-            if (requests := requests_of(of_disk)).count >= disk_policy.slow_member_requests
+            for disk in where.disks
+            if (requests := requests_of(line for line in model.devices_of(disk) if line.operation == operation)).count
+            >= disk_policy.slow_member_requests
         }
         kinds = {known.rotational for disk in members if (known := model.facts.disks.get(disk))}
         if len(members) < 2 or len(kinds) > 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.common.text import printable as plain
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns as answers_held_ns
@@ -14,7 +13,7 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
-from perfdiag.diagnosis.significance import attempt, brief, duration, fault, fix, together, waits
+from perfdiag.diagnosis.significance import attempt, brief, duration, fault, fix, plain, together, waits
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import HELD
 from perfdiag.recording import schema

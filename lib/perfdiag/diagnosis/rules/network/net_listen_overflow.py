@@ -181,7 +181,7 @@ def _finding(model: Model, found: _Overflow, listeners: Listeners | None, unsaid
 def _are_idle(model: Model, pids: Sequence[int]) -> bool:
     """Return whether the threads of the processes that hold a socket are surely idle: a thread whose wait has no known
     purpose may be busy."""
-    threads = [thread for thread in model.threads if thread.pid in pids]
+    threads = [thread for pid in dict.fromkeys(pids) for thread in model.threads_of(pid)]
     wall_ns = sum(thread.wall_ns for thread in threads)
     busy_ns = sum(busy_ns_of(thread) + thread.ns(PARKED) for thread in threads)
     return wall_ns > 0 and busy_ns <= network_policy.idle_acceptors_share * wall_ns

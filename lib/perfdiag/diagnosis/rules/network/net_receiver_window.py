@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.common.text import printable as plain
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of, round_trip_ns
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
-from perfdiag.diagnosis.significance import brief, duration, fault, fix, size, together, waits
+from perfdiag.diagnosis.significance import brief, duration, fault, fix, plain, size, together, waits
 from perfdiag.model.model import Model
 
 
