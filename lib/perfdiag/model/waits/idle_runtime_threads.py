@@ -36,10 +36,11 @@ class IdleThreads:
         return bool(nearest_of(names, self.functions, self.through, _WAIT, self.strangers))
 
 
+_CONDITION = r"_*pthread_cond_(timed|clock)?wait\w*"
+_SEMAPHORE = r"_*(new_)?sem_(timed|clock)?wait\w*"
 # The C libraries' own ways to wait, apart from locks; the second line is musl's.
 _WAIT = re.compile(
-    r"_*futex_abstimed_wait\w*|_*pthread_cond_(timed|clock)?wait\w*|_*(new_)?sem_(timed|clock)?wait\w*|syscall"
-    r"|_*pthread_(timed|clock)?join\w*"
+    rf"_*futex_abstimed_wait\w*|{_CONDITION}|{_SEMAPHORE}|syscall|_*pthread_(timed|clock)?join\w*"
     r"|__timedwait(_cp)?|__syscall_cp\w*|__cp_end"
 )
 
@@ -76,24 +77,20 @@ IDLE_THREADS: tuple[IdleThreads, ...] = (
         r"_queue_SimpleQueue_get\w*|simplequeue_get\w*",
         r"PyThread_acquire_lock_timed|_PyParkingLot_Park|_PySemaphore_\w+",
     ),
-    IdleThreads(
-        "redis", "background threads of Redis", "bioProcessBackgroundJobs", r"_*pthread_cond_(timed|clock)?wait\w*"
-    ),
+    IdleThreads("redis", "background threads of Redis", "bioProcessBackgroundJobs", _CONDITION),
     IdleThreads(
         "mariadb",
         "idle threads of MariaDB",
         r".*tpool.*thread_pool_generic.*wait_for_tasks.*|handle_manager|slave_deadlock_handler|ma_checkpoint_background",
-        r"_*pthread_cond_(timed|clock)?wait\w*",
+        _CONDITION,
     ),
-    IdleThreads(
-        "jemalloc", "jemalloc's purging", r"_*pthread_cond_(timed|clock)?wait\w*", "", threads="jemalloc_bg_thd"
-    ),
+    IdleThreads("jemalloc", "jemalloc's purging", _CONDITION, "", threads="jemalloc_bg_thd"),
     # Whatever they wait for, also each other, nobody waits for them but through a wait of its own.
     IdleThreads(
         "jvm",
         "helper threads of the JVM",
         r".*(PlatformMonitor|PosixSemaphore|ObjectMonitor).*wait.*|.*Parker.*park.*",
-        r"_*pthread_cond_(timed|clock)?wait\w*|_*(new_)?sem_(timed|clock)?wait\w*|.*PlatformEvent.*park.*",
+        rf"{_CONDITION}|{_SEMAPHORE}|.*PlatformEvent.*park.*",
         threads=r"(GC (Thread|task)|G1 |VM (Thread|Periodic Tas)|C[12] Compiler|Signal Dispatch|Service Thread"
         r"|Monitor Deflati|Notification Th|Sweeper thread|Reference Handl|Finalizer|Common-Cleaner|Attach Listener"
         r"|Shenandoah|ParGC|CMS |Concurrent Mark|[XZ](Driver|Worker|Director|Stat|Uncommitter|Unmapper)|RuntimeWorker)",
