@@ -21,12 +21,11 @@ import click
 from perfdiag import __version__
 from perfdiag.capture.progress import say
 from perfdiag.common import privileges
-from perfdiag.common.errors import HINTS, MEMORY_HINT, PerfdiagError, UsageError
+from perfdiag.common.errors import HINTS, INSTALL_AGAIN, MEMORY_HINT, PerfdiagError, UsageError
 from perfdiag.common.text import printable
 
 MESSAGE_LIMIT = 500
 WRONG_USAGE = 2
-AGAIN = "install perfdiag again, with all its files (apt install --reinstall, dnf reinstall)"
 COMPILED_FOR = r"\.cpython-31[1-4]-.*-gnu\.so$"  # what is installed with perfdiag is
 # On standard error and as wrong usage: a script whose variable for the command is empty has asked for nothing.
 FIRST_COMMANDS = (
@@ -148,7 +147,7 @@ def _unexpected(error: Exception) -> tuple[str, str]:
         case ImportError():
             return f"cannot load a part of perfdiag: {said}", _import_hint(error)
         case AttributeError(obj=ModuleType()):  # mypy finds those that the source has: a file is missing or cut short
-            return f"a part of perfdiag is missing or damaged: {said}", AGAIN
+            return f"a part of perfdiag is missing or damaged: {said}", INSTALL_AGAIN
         case OSError() if error.strerror:
             where = f"{printable(str(error.filename))}: " if error.filename is not None else ""
             return f"{where}{error.strerror}", HINTS.get(error.errno or 0, "PERFDIAG_DEBUG=1 shows where")
@@ -168,7 +167,7 @@ def _import_hint(error: ImportError) -> str:
         version = f"{sys.implementation.name} {sys.version.split()[0]}"
         return f"perfdiag needs CPython 3.11 to 3.14 with glibc, but this is {version}: install one of those"
     if isinstance(error, ModuleNotFoundError) or error.msg.startswith("cannot import name"):
-        return AGAIN
+        return INSTALL_AGAIN
     if "failed to map segment" in error.msg:
         return f"{MEMORY_HINT}; or, if its file system is mounted noexec, install perfdiag on another"
     return f"{MEMORY_HINT}; or install it again"

@@ -15,7 +15,7 @@ import pytest
 from perfdiag import cli
 from perfdiag.capture import progress
 from perfdiag.commands import report as report_command
-from perfdiag.common.errors import PerfdiagError, TargetGone, UsageError
+from perfdiag.common.errors import INSTALL_AGAIN, PerfdiagError, TargetGone, UsageError
 
 from unit.support.command_line import MAIN, recording, run
 from unit.support.house import RECORDING
@@ -77,6 +77,16 @@ def test_a_bug_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
         cli.main()
 
 
+def said_of(error: Exception, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Return the exit status and what is said where a command raises `error`."""
+
+    def fail(**_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli.cli, "main", fail)
+    return cli.main(), capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [
@@ -94,12 +104,8 @@ def test_a_bug_is_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
 def test_exit_statuses(
     error: Exception, status: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(**_options: object) -> None:
-        raise error
-
-    monkeypatch.setattr(cli.cli, "main", fail)
-    assert cli.main() == status
-    said = capfd.readouterr().err
+    ended, said = said_of(error, monkeypatch, capfd)
+    assert ended == status
     assert (said == "") == (status == 0) and "\x1b" not in said and "bug in perfdiag" not in said
 
 
@@ -186,22 +192,19 @@ def _no_attribute() -> AttributeError:
 @pytest.mark.parametrize(
     ("error", "hint"),
     [
-        (_no_attribute(), cli.AGAIN),
+        (_no_attribute(), INSTALL_AGAIN),
         (ModuleNotFoundError("No module named 'difflib'", name="difflib"), "apt install python3"),
-        (ModuleNotFoundError("No module named 'msgspec._core'", name="msgspec._core"), cli.AGAIN),
-        (ImportError("cannot import name 'target' from 'perfdiag.capture'", name="perfdiag.capture"), cli.AGAIN),
+        (ModuleNotFoundError("No module named 'msgspec._core'", name="msgspec._core"), INSTALL_AGAIN),
+        (ImportError("cannot import name 'target' from 'perfdiag.capture'", name="perfdiag.capture"), INSTALL_AGAIN),
         (ImportError("x.so: failed to map segment from shared object"), "noexec"),
     ],
 )
 def test_half_an_installation_is_named_with_what_helps(
     error: Exception, hint: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(**_options: object) -> None:
-        raise error
-
-    monkeypatch.setattr(cli.cli, "main", fail)
-    assert cli.main() == 1
-    first, second = capfd.readouterr().err.splitlines()
+    status, said = said_of(error, monkeypatch, capfd)
+    assert status == 1
+    first, second = said.splitlines()
     assert first.startswith("error: ") and "bug in perfdiag" not in first and hint in second
 
 

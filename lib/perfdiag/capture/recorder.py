@@ -24,18 +24,15 @@ from typing import BinaryIO
 
 from perfdiag.capture.target import Target
 from perfdiag.common.deadline import is_stopped
-from perfdiag.common.errors import HINTS, PerfdiagError, PermissionDenied, TargetGone, UsageError
+from perfdiag.common.errors import HINTS, INSTALL_AGAIN, PerfdiagError, PermissionDenied, TargetGone, UsageError
 from perfdiag.common.text import printable
 
 LOAD_TIMEOUT_S = 30.0
 SCRIPT_TIMEOUT_S = 150.0  # compilers are started for it, one engine after the other where one cannot
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
 KILLED_HINT = "if it was the OOM killer (see dmesg): give perfdiag 80 MiB of room, also in its control group"
+DAMAGED_HINT = f"{INSTALL_AGAIN}; if that does not help, please report it"
 DAMAGED = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL)  # its file is cut short, or it has a bug
-DAMAGED_HINT = (
-    "install perfdiag again, with all its files (apt install --reinstall, dnf reinstall); if that does not help, please"
-    " report it"
-)
 NOT_PERMITTED = 3  # exit status of the recorder
 TICK_S = 0.1
 QUIET_TICK_S = 1.0  # where nobody watches, the host is woken less

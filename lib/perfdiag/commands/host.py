@@ -15,6 +15,7 @@ from perfdiag.commands.options import (
     Duration,
     Presentation,
     apps_option,
+    recording_option,
     report_options,
     request_names_option,
 )
@@ -44,9 +45,7 @@ DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 @click.option("--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample; --full prints them.")
 @request_names_option
 @apps_option
-@click.option(
-    "--record", "path", metavar="FILE", help="Also keep the recording in FILE.", shell_complete=candidates.files
-)
+@recording_option
 @click.option("--since", type=TimeOfDay(), metavar="TIME", help="Explain OOM kills since this time, such as 02:00.")
 @click.option("--until", type=TimeOfDay(), metavar="TIME", help="Explain them until this time.  [default: now]")
 @click.option(

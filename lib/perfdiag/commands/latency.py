@@ -6,16 +6,21 @@ from typing import Any
 
 import click
 
-from perfdiag.commands import candidates, live
-from perfdiag.commands.options import Presentation, TargetCommand, report_options, target_options, wanted_and_window
+from perfdiag.commands import live
+from perfdiag.commands.options import (
+    Presentation,
+    TargetCommand,
+    recording_option,
+    report_options,
+    target_options,
+    wanted_and_window,
+)
 
 
 @click.command("latency", cls=TargetCommand)
 @target_options
 @report_options
-@click.option(
-    "--record", "path", metavar="FILE", help="Also keep the recording in FILE.", shell_complete=candidates.files
-)
+@recording_option
 def command(path: str | None, presentation: Presentation, **options: Any) -> int:
     """Record a live process and report where its time went.
 

@@ -194,6 +194,9 @@ class Presentation:
     color: str  # auto, always, never
 
 
+recording_option = click.option(
+    "--record", "path", metavar="FILE", help="Also keep the recording in FILE.", shell_complete=candidates.files
+)
 _OUTPUT = click.option(
     "-o",
     "--output",

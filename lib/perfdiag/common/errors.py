@@ -6,6 +6,7 @@ import errno
 
 _ROOM = "make room there, or send the output to a file system that has some: /dev/shm is in memory"
 _FILES = "raise the limit of open files: ulimit -n 1024"
+INSTALL_AGAIN = "install perfdiag again, with all its files (apt install --reinstall, dnf reinstall)"
 MEMORY_HINT = "raise the limit (ulimit -v, ulimit -d), or report the recording on another machine"
 
 # What to do where the operating system lacks something, by error number.
