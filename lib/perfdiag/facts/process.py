@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from perfdiag.common.text import NO_NAME
 from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, table, words_of
 
-# Of /proc/PID/stat, counted behind the comm in parentheses.
 LIMIT_NAME = 26  # letters of the first column of /proc/PID/limits
+# Of /proc/PID/stat, counted behind the comm in parentheses.
 STAT_FIELDS = {"minor_faults": 7, "major_faults": 9, "nice": 16, "threads": 17, "policy": 38}
 IDLE_POLICY = 5  # SCHED_IDLE of include/uapi/linux/sched.h
 

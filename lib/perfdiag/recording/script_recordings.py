@@ -23,9 +23,8 @@ GREETING = re.compile(rb"Attach(?:ing|ed) [0-9]+ probes?(?:\.\.\.)?\n")
 _PLACE = re.compile(rb"\[([0-9]{1,2}),")
 _STATE = re.compile(rb'"at_ns":([0-9]{1,20}),(.*)"state":(-1|[0-9]{1,2}),')
 _COMM, _END = b',"comm":"', b'"}'
+_NO_PLACES = (b'{"type":"fact"', b'{"type":"header"')  # the recorder writes these, and their texts may have "[0,"
 COMM_BYTES = 15  # of a thread's name at the most
-
-_OF_RECORDER = (b'{"type":"fact"', b'{"type":"header"')
 
 
 class ScriptLines:
@@ -42,7 +41,7 @@ class ScriptLines:
 
     def proper(self, line: bytes) -> bytes:
         """Return a line as the recorder would have written it; one that is cut off, or foreign, as it is."""
-        if line.startswith(_OF_RECORDER):  # its text may have what looks like a place
+        if line.startswith(_NO_PLACES):
             return line
         head, mark, rest = line.partition(_COMM)
         if mark and rest.rstrip(b"\n").endswith(_END):
