@@ -221,4 +221,4 @@ PRODUCTS: dict[str, Callable[[], Iterator[Line]]] = {
     )
 }
 
-__all__ = ["PRODUCTS"]
+__all__ = ["PRODUCTS", "S", "fact"]
