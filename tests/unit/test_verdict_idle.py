@@ -210,7 +210,7 @@ def test_a_sleeper_that_others_wait_for_is_no_fault_but_not_acquitted() -> None:
     slow = finding("IPC-PEER-SLOW", {"ipc.pipe": 9 * S}, waits, severity=Severity.INFO, mechanism=sleeps)
     kind, text = verdict(builder.model(), slow)
     assert kind == Kind.PROFILE.value and NO_FAULT not in text
-    assert "This sleep delays others that wait for it: shorten it" in text
+    assert "If something waits for this thread, shorten the sleep" in text
     other = finding("IPC-PEER-SLOW", {"ipc.pipe": 9 * S}, "Processes wait for naps (200).", severity=Severity.INFO)
     assert NO_FAULT in verdict(builder.model(), other)[1]
 

@@ -68,7 +68,7 @@ def test_no_advice_cuts_a_debuggers_command_short() -> None:
 
 def test_who_waits_for_several_waits_for_them() -> None:
     model = Builder().thread("a", rest="wait.timer").thread("b", rest="wait.timer").model()
-    assert "This sleep delays others that wait for them" in verdict(model)[1]
+    assert "If something waits for these threads, shorten the sleep" in verdict(model)[1]
 
 
 def test_idle_pools_do_not_count_as_what_hides_a_cause() -> None:
@@ -87,7 +87,7 @@ def test_a_target_that_sleeps_is_never_acquitted(busy: str) -> None:
     kind, text = verdict(Builder().thread("retry", cpu_user=busy, rest="wait.timer").model())
     assert kind == Kind.PROFILE.value and ACQUITTAL not in text
     assert text.startswith("Thread retry (100) sleeps ") and "on a timer" in text
-    assert "This sleep delays others that wait for it" in text
+    assert "If something waits for this thread" in text
 
 
 def test_a_server_that_waits_in_one_thread_and_sleeps_in_another() -> None:
@@ -200,7 +200,7 @@ def test_a_small_fault_stands_behind_a_long_sleep() -> None:
     contention = finding("CPU-CONTENTION", {"runq.busy": S // 10}, "Threads waited for CPUs.")
     _, text = verdict(Builder().thread("a", runq_busy="100 ms", rest="wait.timer").model(), contention)
     assert text.startswith("Thread a (100) sleeps") and "100 % of 100 ms busy time is CPU-CONTENTION." in text
-    assert text.index("others that wait for it") < text.index("CPU-CONTENTION")
+    assert text.index("If something waits") < text.index("CPU-CONTENTION")
     large = finding("CPU-CONTENTION", {"runq.busy": 4 * S}, "Threads waited for CPUs.")
     _, text = verdict(Builder().thread("a", runq_busy="4 s", rest="wait.timer").model(), large)
     assert text.startswith("Threads waited for CPUs.") and "sleeps 6.00 s of 10.0 s on a timer" in text

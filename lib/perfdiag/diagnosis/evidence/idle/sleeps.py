@@ -60,8 +60,8 @@ class Sleep:
         if self.besides:
             who = "The same thread" if self.threads == 1 else "Such a thread"
             return f"{who} also waits for others ({self.besides}): if it serves them, this sleep delays them."
-        it = "it" if self.threads == 1 else "them"
-        return f"This sleep delays others that wait for {it}: shorten it, or wait for the event itself."
+        these = "this thread" if self.threads == 1 else "these threads"
+        return f"If something waits for {these}, shorten the sleep, or wait for the event itself."
 
 
 def sleep(model: Model, *, talking: bool = False) -> Sleep | None:

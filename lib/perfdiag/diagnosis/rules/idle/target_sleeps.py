@@ -18,8 +18,8 @@ ID = "TARGET-SLEEPS"
     ID,
     title="Threads sleep on a timer",
     accounts=(TIMER,),
-    meaning="Threads sleep for a time that the program chose, which delays others that wait for them. A thread that"
-    " checks something from time to time needs no fix.",
+    meaning="Threads sleep for a time that the program chose, and whatever waits for them sleeps as long. A thread"
+    " that checks something from time to time needs no fix.",
     measured="Sleep by thread (wait.timer), if it is 2 % of the window or more than all busy time; sampled stacks"
     " name the function. The clocks of runtimes, and sleeps between attempts to get a database's lock, do"
     " not count. If the target serves requests, only threads that also talk to others count.",
