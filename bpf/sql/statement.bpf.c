@@ -65,24 +65,40 @@ static __always_inline struct statement *statement_of(struct task_struct *task, 
 }
 
 /*
- * The thread's ledger, extended by the segment that it runs in.  It writes that itself, at its switches: one of these came
- * in between where the sequence has changed.
+ * What the thread, which runs, has not booked yet.  Where its record says that it waits, the switch that let it run was not
+ * announced (see book_unseen_run()): it runs since it was woken.
  */
+static __always_inline void add_unbooked(const struct record *record, __s64 accounts_ns[ACCOUNT_COUNT], __u64 now)
+{
+	__u64 since = *(volatile __u64 *)&record->since, waking = *(volatile __u64 *)&record->waking;
+	__u32 running = vm_account(record->vm, running_account(record->region)), waited = record->account;
+
+	if (record->state == STATE_BLOCKED && waking > since && waking < now) {
+		if (waited < ACCOUNT_COUNT)
+			accounts_ns[waited] += waking - since;
+		since = waking;
+	}
+	if (running < ACCOUNT_COUNT && now > since)
+		accounts_ns[running] += now - since;
+}
+
+static __always_inline bool is_open(const struct record *record)
+{
+	return record->state != STATE_NEW && record->state != STATE_CLOSED;
+}
+
+/* The thread's ledger until now.  It writes that itself, at its switches: one came in between where the sequence has changed. */
 static __always_inline bool copy_ledger(const struct record *record, __s64 accounts_ns[ACCOUNT_COUNT], __u64 *now)
 {
 	for (int attempt = 0; attempt < 3; attempt++) {
 		__u32 sequence = *(volatile __u32 *)&record->sequence;
-		__u64 since = *(volatile __u64 *)&record->since;
-		__u32 account = vm_account(record->vm, running_account(record->region));
 
 		*now = bpf_ktime_get_ns();
 		for (int i = 0; i < ACCOUNT_COUNT; i++)
 			accounts_ns[i] = *(volatile __u64 *)&record->accounts[i].ns;
-		if (account<ACCOUNT_COUNT && * now> since)
-			accounts_ns[account] += *now - since;
+		add_unbooked(record, accounts_ns, *now);
 		barrier();
-		if (record->state == STATE_RUNNING && !(sequence & 1) &&
-		    *(volatile __u32 *)&record->sequence == sequence)
+		if (is_open(record) && !(sequence & 1) && *(volatile __u32 *)&record->sequence == sequence)
 			return true;
 	}
 	count_loss(COUNTER_STATEMENTS_TORN);
