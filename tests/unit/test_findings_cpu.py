@@ -40,6 +40,20 @@ def test_computing_is_profile_and_names_the_function_with_its_error() -> None:
     assert functions.value == 0.8 and functions.error == pytest.approx(0.035, abs=0.001)
 
 
+def test_time_spread_over_the_functions_of_a_library_is_that_librarys() -> None:
+    """LLVM compiled each query of a server in hundreds of functions, and was named by none of them."""
+    builder = Builder().thread("postgres", cpu_user="8 s")
+    for number in range(60):
+        builder.stack("cpu", user=[f"_ZN4llvm4pass{number:02}3runEv (libLLVM-14.so.1)"], count=5)
+    builder.stack("cpu", user=["ExecScan (postgres)"], count=50).stack("cpu", user=["memcpy (libc.so.6)"], count=60)
+    found = finding(builder.model(), "CPU-BOUND")
+    assert found.headline.endswith(" computes in libLLVM-14.so.1")
+    assert "libLLVM-14.so.1 is innermost in 73 %" in found.claim
+    assert finding(computing(400, 399).stack("cpu", user=["x"], count=9).model(), "CPU-BOUND").headline.endswith(
+        "its own code"
+    )
+
+
 def path(*functions: str) -> list[str]:
     return ["clock_gettime ([vdso])", "clock_gettime (libc.so.6)", "_ZN4node7process3NowEv (node)", *functions]
 

@@ -60,6 +60,15 @@ def test_neighbours_are_named_with_their_part() -> None:
     }
 
 
+def test_who_lacks_cpu_time_is_told_what_it_needs_it_for() -> None:
+    """On a busy host a compiler inside the server had 71 % of its time, and the neighbours alone were blamed."""
+    builder = waiting("task:7:make").stack("cpu", user=["run (libLLVM-14.so.1)"], count=80)
+    remedies = [each.text for each in finding(builder.model(), "CPU-CONTENTION").remedies]
+    assert remedies[1] == "let it compute less: 100 % of its CPU samples are in run (libLLVM-14.so.1)"
+    few = waiting("task:7:make").stack("cpu", user=["run (libLLVM-14.so.1)"], count=8)
+    assert len(finding(few.model(), "CPU-CONTENTION").remedies) == 1
+
+
 def test_neighbours_that_add_up_to_nothing_are_not_named() -> None:
     small = nameless(runs="100 ms", queues=3_000).row("runq.busy", "task:7:init", durations={"3 ms": 2})
     found = finding(small.model(), "CPU-CONTENTION")

@@ -78,6 +78,10 @@ class CpuPolicy(Family):
         50,
         "With fewer samples the half width of a share exceeds 14 points: too wide to name a function.",
     )
+    hot_spot_share = share(
+        0.5,
+        "What most of the CPU samples stand in is what the target computes: a function, a library or a purpose.",
+    )
     split_error_share = share(
         0.1,
         'With a larger half width of the user/kernel split, "mostly kernel" cannot be told from "mostly user".',

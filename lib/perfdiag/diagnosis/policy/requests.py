@@ -40,10 +40,6 @@ class RequestsPolicy(Family):
         0.25,
         "A function is named if it takes this part of the program's samples, by more than their error.",
     )
-    pool_samples_share = share(
-        0.5,
-        "Most of the samples must show the pool's wait.",
-    )
     bound_workers_share = share(
         0.3,
         "A pool of workers bound to other connections is told from this part of the requests' waiting on.",

@@ -28,6 +28,11 @@ def symbol_of(frame: str) -> str:
     return frame.partition(" (")[0].partition("@")[0]
 
 
+def module_of(frame: str) -> str:
+    """Return "libpython3.so" of "take_gil (libpython3.so)", "" where no module is known."""
+    return frame.rpartition(" (")[2].removesuffix(")") if frame.endswith(")") else ""
+
+
 def is_named(frame: str) -> bool:
     """Return whether a frame has a function; older recordings hold address 0 as "0"."""
     return not frame.startswith("0x") and frame != "0"
@@ -67,6 +72,11 @@ _FOR_OTHERS = re.compile(
 )
 
 
+def of_system(frame: str) -> bool:
+    """Return whether a frame is in the C library, or the like: what its caller wants of it is not known."""
+    return any(library in frame for library in (*_LIBRARIES, "([vdso])"))
+
+
 def caller(frames: Iterable[str]) -> str:
     """Return the first of `frames`, innermost first, that is the program's own code, "" if none has a name."""
     named = [readable(frame) for frame in frames if is_named(frame)]
@@ -79,7 +89,7 @@ def own_callers(frames: Sequence[str]) -> list[str]:
     runs, of that, without what belongs to Node.js; else all that is in no library of the system."""
     named = [frame for frame in frames[1:] if is_named(frame)]
     scripts = [frame for frame in named if frame.endswith(" (jit)") and " node:" not in frame]
-    outside = [frame for frame in named if not any(library in frame for library in (*_LIBRARIES, "([vdso])"))]
+    outside = [frame for frame in named if not of_system(frame)]
     return [readable(frame) for frame in scripts or outside]
 
 
@@ -102,4 +112,14 @@ def nearest_of(names: Sequence[str], functions: str, through: str, neutral: re.P
     return ""
 
 
-__all__ = ["SLEEPS_OF_C", "caller", "is_named", "nearest_of", "own_callers", "readable", "symbol_of"]
+__all__ = [
+    "SLEEPS_OF_C",
+    "caller",
+    "is_named",
+    "module_of",
+    "nearest_of",
+    "of_system",
+    "own_callers",
+    "readable",
+    "symbol_of",
+]

@@ -44,6 +44,43 @@ KINDS = (
         " select",
     ),
     Kind(
+        "copying whole files up in overlayfs",
+        ("ovl_copy_up",),
+        "change such files where the image is made, keep them on a volume, or mount the overlay with metacopy=on, which"
+        " copies no data when owner or mode change",
+    ),
+    Kind(
+        "asking scanners about files",
+        ("fanotify_handle_event",),
+        "exclude these paths from the scanner that allows each open or read (fanotify)",
+    ),
+    Kind(
+        "encrypting or decrypting",
+        ("crypt_convert", "kcryptd", "fscrypt_", "esp_output", "esp_input", "tls_sw_", "wg_"),
+        "see which cipher is used, and whether the CPU has instructions for it: cryptsetup benchmark; cat /proc/crypto",
+    ),
+    Kind(
+        "compressing or decompressing",
+        ("zram_", "zswap_", "squashfs_", "btrfs_compress", "btrfs_decompress", "z_erofs_", "f2fs_compress"),
+        "keep what is read or written often uncompressed, or use a cheaper algorithm (lz4)",
+    ),
+    Kind(
+        "moving pages between NUMA nodes",
+        ("task_numa_work", "do_numa_page", "migrate_misplaced_"),
+        "bind the process to a node (numactl --cpunodebind=0 --membind=0), or stop the balancing:"
+        " sysctl kernel.numa_balancing=0",
+    ),
+    Kind(
+        "making and removing namespaces",
+        ("copy_net_ns", "setup_net", "cleanup_net", "create_new_namespaces"),
+        "start fewer containers or sandboxes, and reuse them",
+    ),
+    Kind(
+        "writing core files",
+        ("do_coredump", "vfs_coredump", "elf_core_dump"),
+        "find out why processes crash (coredumpctl list), or limit their core files (ulimit -c)",
+    ),
+    Kind(
         "packet filters",
         ("nft_do_chain", "nf_conntrack_in", "ipt_do_table", "nf_hook_slow"),
         "shorten the rules for every packet (nft list ruleset): accept established connections first, use sets",

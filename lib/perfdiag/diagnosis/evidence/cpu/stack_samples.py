@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Claim
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.model import Model
-from perfdiag.model.stacks.symbols import is_named, own_callers, readable
+from perfdiag.model.stacks.symbols import is_named, module_of, of_system, own_callers, readable
 from perfdiag.recording import schema
 
 # 95 % of all samples fall within so many standard errors of the truth.
@@ -74,6 +75,22 @@ class CpuSamples:
                 frames = stack.kernel or stack.user
                 counts[_function(frames[0]) if frames else "unknown code"] += stack.count
         return [(plain(name), self._part(count)) for name, count in counts.most_common(number)]
+
+    def hot_spot(self) -> tuple[str, Part] | None:
+        """Return the function, else the library, in which most of the samples stand.
+
+        A compiler or an interpreter spreads its time over hundreds of functions, none of which is hot.
+        """
+        found = [*self.hottest(1), *self._hottest_library()] if self.count >= cpu_policy.samples_for_function else []
+        return next((each for each in found if each[1].share >= cpu_policy.hot_spot_share), None)
+
+    def _hottest_library(self) -> list[tuple[str, Part]]:
+        counts: Counter[str] = Counter()
+        for stack in self.stacks:
+            module = "" if stack.kernel or not stack.user else module_of(stack.user[0])
+            if ".so" in module and not of_system(stack.user[0]):
+                counts[module] += stack.count
+        return [(plain(name), self._part(count)) for name, count in counts.most_common(1)]
 
     def callers(self, number: int = 2) -> list[str]:
         """Return through which of the target's own functions most samples of the hottest one came, innermost first:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, called_by, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part, called_by, words
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject
@@ -72,7 +72,9 @@ def _finding(model: Model, ns: int, share: float, error: float) -> Finding:
     if garbage:
         evidence.append(garbage.evidence)
     named = samples.hottest(1) if samples.count >= cpu_policy.samples_for_function else []
-    top = f" {named[0][0]} is innermost in {named[0][1]} of CPU samples." if named else ""
+    spot = samples.hot_spot()
+    most = [spot] if spot else named
+    top = f" {most[0][0]} is innermost in {most[0][1]} of CPU samples." if most else ""
     if garbage:
         top = f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
@@ -81,7 +83,7 @@ def _finding(model: Model, ns: int, share: float, error: float) -> Finding:
     return conclude(
         model,
         {"cpu.user": ns},
-        headline=f"{subject(model, begin=True)} computes{' and collects garbage' if garbage else ' in its own code'}",
+        headline=f"{subject(model, begin=True)} computes{_where(garbage is not None, spot)}",
         claim=claim,
         mechanism=Mechanism.WORK,
         departs=False,
@@ -98,6 +100,12 @@ def _finding(model: Model, ns: int, share: float, error: float) -> Finding:
         ],
         verify=less(model, "cpu.user", ns),
     )
+
+
+def _where(collects: bool, spot: tuple[str, Part] | None) -> str:
+    if collects:
+        return " and collects garbage"
+    return f" in {spot[0]}" if spot else " in its own code"
 
 
 def _threads(model: Model) -> list[Evidence]:

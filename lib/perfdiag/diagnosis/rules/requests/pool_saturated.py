@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.cpu import kernel_work
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples
+from perfdiag.diagnosis.evidence.cpu.main_work import main_work
+from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
@@ -19,14 +18,12 @@ from perfdiag.diagnosis.evidence.requests.unread_time import (
     unread_ns,
 )
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import cpu_policy, requests_policy
+from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
-    EvidenceKind,
     Mechanism,
     Outcome,
-    Remedy,
     Severity,
     rule,
 )
@@ -67,17 +64,18 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     if not is_felt(model, time, queued):
         yield hardly_unread("POOL-SATURATED", time, queued)
         return
-    workers, work = _workers(model), NO_WORK
+    workers, work = _workers(model), None
     does = max((name for name in met.others if name != BOUND), key=lambda name: met.others[name], default="")
     busy = f", mostly {phrase_of(does)}" if does else ""
     more = fix("add workers, if what they wait for can take more; else shorten what keeps them busy")
     headline = f"{workers} are busy; requests wait to be read"
     computing = sum(met.others.get(name, 0.0) for name in SAMPLED)
     if computing > met.taken / 2:
-        work = _work(model)
-        headline = f"{workers} are busy{work.doing or ': they compute'}; requests wait"
-        busy = work.doing or busy
-        more = work.remedy
+        work = main_work(model)
+        doing = f", mostly {work.where}" if work else ""
+        headline = f"{workers} are busy{doing or ': they compute'}; requests wait"
+        busy = doing or busy
+        more = work.remedy if work and work.remedy else CHEAPER
     bound = met.others.get(BOUND, 0.0) / met.taken
     if bound >= requests_policy.bound_workers_share:
         busy = f", {percent(bound)} of that time with silent keep-alive connections"
@@ -89,44 +87,11 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         claim=f"{workers} are busy{busy}. Requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         mechanism=Mechanism.BUSY,
         severity=Severity.WARNING,
-        evidence=[read_after(delays), meanwhile(time.by), *_at_once(model), *work.evidence],
+        evidence=[read_after(delays), meanwhile(time.by), *_at_once(model), *([work.evidence] if work else [])],
         remedies=[more],
         alternatives=[f"workers wait for something slow ({phrase_of(does)})"] if does in (PEERS, "net.receive") else [],
         verify=read_in_time(model),
     )
-
-
-@dataclass(frozen=True)
-class _Work:
-    """What workers compute."""
-
-    doing: str = ""  # ", mostly with looking up names of files"
-    remedy: Remedy = CHEAPER
-    evidence: Sequence[Evidence] = ()
-
-
-NO_WORK = _Work()
-
-
-def _work(model: Model) -> _Work:
-    """Return what the target mostly computes: the kernel's work for it, or a function of its own."""
-    samples = CpuSamples(model)
-    if samples.count < cpu_policy.samples_for_function:
-        return NO_WORK
-    kernel = sum(stack.count for stack in samples.stacks if stack.kernel)
-    if 2 * kernel > samples.count:
-        first = next(iter(kernel_work.work(samples)), None)
-        if first is None or first.part.share < requests_policy.pool_samples_share:
-            return NO_WORK
-        text = f"{first.part} of {kernel:,} kernel samples: {first.name}"
-        evidence = Evidence(text, first.part.share, "share", FUNCTIONS, first.part.error)
-        less = next(iter(kernel_work.remedies(model, [first])), CHEAPER)
-        return _Work(f", mostly with {first.name}", less, [evidence])
-    name, part = samples.hottest(1)[0]
-    if part.share < requests_policy.pool_samples_share:
-        return NO_WORK
-    hot = Evidence(f"{name} {part}", part.share, "share", FUNCTIONS, part.error, kind=EvidenceKind.FUNCTIONS)
-    return _Work(f", mostly in {name}", CHEAPER, [hot])
 
 
 def _workers(model: Model) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.units import first_of
+from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.runqueue.competition import (
     KERNEL_THREADS,
@@ -247,7 +248,7 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
     elif _of_kernel(felt[0]):
         advice = _kernel_work(felt[0], pids[felt[0]])
     found.append(fix(advice))
-    return found
+    return [found[0], *need_less(model), *found[1:]]
 
 
 def _of_kernel(comm: str) -> bool:

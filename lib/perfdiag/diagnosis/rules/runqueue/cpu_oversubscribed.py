@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.runqueue.competition import (
     Competition,
@@ -297,7 +298,8 @@ def _remedies(model: Model, crowd: _Crowd) -> list[Remedy]:
             f"run as many worker threads as CPUs ({crowd.cpus}): pool size, GOMAXPROCS, OMP_NUM_THREADS,"
             " -XX:ActiveProcessorCount; or add CPUs"
         )
-    return [*([wider] if wider else []), fix(advice)]
+    first, *others = [*([wider] if wider else []), fix(advice)]
+    return [first, *need_less(model), *others]
 
 
 __all__ = ["oversubscribed"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.fix_checks import steady, time_under
 from perfdiag.diagnosis.evidence.target import CPU, setting, subject
@@ -81,7 +82,7 @@ def throttled(model: Model) -> Iterable[Outcome]:
             "" if group else f"the group's quota is unknown: {model.facts.reason('cpu_groups') or 'no group shows one'}"
         ],
         evidence=evidence,
-        remedies=[*_raised(group), _FEWER],
+        remedies=[*_raised(group), *need_less(model), _FEWER],
         alternatives=["more work, or a spinning thread, uses up the quota"],
         verify=time_under(model, "runq.throttled"),
     )

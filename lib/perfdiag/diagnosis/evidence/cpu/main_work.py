@@ -1,0 +1,62 @@
+"""What the target mostly computes: a kind of kernel work, a function or a library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.cpu import kernel_work
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part
+from perfdiag.diagnosis.evidence.target import CPU
+from perfdiag.diagnosis.policy import cpu_policy
+from perfdiag.diagnosis.rule import Evidence, EvidenceKind, Remedy
+from perfdiag.diagnosis.significance import fix, percent, worth
+from perfdiag.model.model import Model
+
+
+@dataclass(frozen=True)
+class MainWork:
+    """What most of the CPU samples, or most of the kernel's, stand in."""
+
+    where: str  # "in libcrypt.so.1", "with looking up file names"
+    part: Part
+    samples: str  # of which it is a part: "CPU", "kernel"
+    evidence: Evidence
+    remedy: Remedy | None  # of that kind of kernel work
+
+
+def main_work(model: Model) -> MainWork | None:
+    """Return what the target mostly computes; None: too few samples, or nothing stands out."""
+    samples = CpuSamples(model)
+    if samples.count < cpu_policy.samples_for_function:
+        return None
+    kernel = sum(stack.count for stack in samples.stacks if stack.kernel)
+    if 2 * kernel > samples.count:
+        return _of_kernel(model, samples, kernel)
+    spot = samples.hot_spot()
+    if spot is None:
+        return None
+    name, part = spot
+    evidence = Evidence(f"{name} {part}", part.share, "share", FUNCTIONS, part.error, kind=EvidenceKind.FUNCTIONS)
+    return MainWork(f"in {name}", part, "CPU", evidence, None)
+
+
+def _of_kernel(model: Model, samples: CpuSamples, kernel: int) -> MainWork | None:
+    first = next(iter(kernel_work.work(samples)), None)
+    if first is None or first.part.share < cpu_policy.hot_spot_share:
+        return None
+    text = f"{first.part} of {kernel:,} kernel samples: {first.name}"
+    evidence = Evidence(text, first.part.share, "share", FUNCTIONS, first.part.error)
+    remedy = next(iter(kernel_work.remedies(model, [first])), None)
+    return MainWork(f"with {first.name}", first.part, "kernel", evidence, remedy)
+
+
+def need_less(model: Model) -> list[Remedy]:
+    """Return how a target that lacks CPU time gets along with less; none if nothing stands out."""
+    found = main_work(model) if worth(model, model.ns(*CPU)) else None
+    if found is None:
+        return []
+    share = percent(found.part.share)
+    return [fix(f"let it compute less: {share} of its {found.samples} samples are {found.where}")]
+
+
+__all__ = ["MainWork", "main_work", "need_less"]
