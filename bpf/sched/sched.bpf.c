@@ -162,8 +162,10 @@ static __always_inline void switch_in(struct task_struct *task, struct record *r
 	book_runnable(task, record, prev, cpu, runnable, now);
 	waking = record->accounts[ACCOUNT_RUNQ_WAKING].ns - waking;
 	throttled = record->accounts[ACCOUNT_RUNQ_THROTTLED].ns - throttled;
-	if (chain)
+	if (chain) {
+		make_room(chain);
 		pass_time(record, chain, runnable, most_of(now - runnable, waking, throttled), now);
+	}
 	begin_running(record, task, cpu, now);
 	end_write(record);
 	if (dormant)

@@ -40,10 +40,12 @@ static __always_inline void begin_chain(struct task_struct *task, __u64 now)
 {
 	struct chain *chain = bpf_task_storage_get(&chains, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (chain)
-		chain->end = now;
-	else
+	if (!chain) {
 		count_loss(COUNTER_STORAGE_FAILED);
+		return;
+	}
+	chain->end = now;
+	chain->merged[CHAIN_UNKNOWN].parts[PART_UNKNOWN] = 0xffff;
 }
 
 /* Short segments between two of the same root, by what they were. */
@@ -111,7 +113,7 @@ static __always_inline bool may_merge(const struct between *between, __u64 whole
 
 static __always_inline struct merged *merged_at(struct chain *chain, __u32 place)
 {
-	if (place >= CHAIN_MERGED)
+	if (place > CHAIN_UNKNOWN)
 		return NULL;
 	barrier_var(place); /* or the compiler computes the address before the check, which the verifier asks for */
 	return &chain->merged[place];
@@ -129,6 +131,11 @@ static __always_inline __u32 take_place(struct chain *chain)
 	return CHAIN_MERGED;
 }
 
+static __always_inline void set_merged_place(struct kept_segment *kept, __u32 place)
+{
+	kept->way.account = (kept->way.account & 1) | (place + 1) << 1;
+}
+
 static __always_inline void give_place(struct chain *chain, const struct kept_segment *kept)
 {
 	__u32 place = merged_place(kept);
@@ -140,17 +147,19 @@ static __always_inline void give_place(struct chain *chain, const struct kept_se
 static __always_inline bool keep_parts(struct chain *chain, struct kept_segment *kept, const struct between *between,
 				       __u64 whole)
 {
-	struct merged *merged = merged_at(chain, merged_place(kept));
-	__u32 place;
+	__u32 place = merged_place(kept);
+	struct merged *merged;
 
-	if (!merged) {
+	if (place >= CHAIN_MERGED) {
 		place = take_place(chain);
-		merged = merged_at(chain, place);
-		if (!merged)
+		if (place >= CHAIN_MERGED)
 			return false;
-		merged->longest_other_ns = 0;
-		kept->way.account |= (place + 1) << 1;
+		chain->merged[place].longest_other_ns = 0;
+		set_merged_place(kept, place);
 	}
+	merged = merged_at(chain, place);
+	if (!merged)
+		return false;
 	for (__u32 part = 0; part < CHAIN_PARTS; part++)
 		merged->parts[part] = ((between->ns[part] << 16) + whole / 2) / whole;
 	return true;
@@ -182,7 +191,7 @@ static __always_inline bool has_parts(const struct merged *merged)
 
 static __always_inline void push(struct chain *chain, const struct segment *segment, __u64 end)
 {
-	__u32 place = chain->last + 1, merged = CHAIN_MERGED;
+	__u32 place = chain->last + 1, merged = CHAIN_UNKNOWN + 1;
 	struct kept_segment *kept;
 
 	barrier_var(place); /* the verifier of Linux 6.1 wants the check on what is used */
@@ -193,18 +202,14 @@ static __always_inline void push(struct chain *chain, const struct segment *segm
 		give_place(chain, kept);
 	if (has_parts(&segment->merged)) {
 		merged = take_place(chain);
-		if (merged >= CHAIN_MERGED) { /* rather none than wrong ones */
-			chain->valid = 0;
-			chain->used = 1;
-			merged = 0;
-		}
-		chain->merged[merged] = segment->merged;
+		if (merged < CHAIN_MERGED)
+			chain->merged[merged] = segment->merged;
 	}
 	*kept = (struct kept_segment){ .when = segment->begin >> KEPT_UNIT_SHIFT << KEPT_TID_BITS | segment->tid,
 				       .object = segment->object,
 				       .way = segment->way };
-	if (merged < CHAIN_MERGED)
-		kept->way.account |= (merged + 1) << 1;
+	if (merged <= CHAIN_UNKNOWN)
+		set_merged_place(kept, merged);
 	chain->last = place;
 	chain->end = end;
 	if (chain->valid < CHAIN_SEGMENTS)
@@ -252,6 +257,86 @@ __weak __noinline int append(struct chain *chain, struct segment *segment, __u64
 		return 0;
 	}
 	push(chain, segment, end);
+	return 0;
+}
+
+/* No place is left for what is merged: the last segment that has one, and is shorter than so much, becomes unknown. */
+__weak __noinline int blur_shorter(struct chain *chain, __u64 ns)
+{
+	__u64 end, begin;
+
+	if (!chain)
+		return 0;
+	end = chain->end;
+	for (__u32 back = 0; back < CHAIN_SEGMENTS && back < chain->valid; back++) {
+		__u32 place = segment_place(chain, back);
+		struct kept_segment *kept;
+
+		if (place >= CHAIN_SEGMENTS)
+			break;
+		kept = &chain->segments[place];
+		begin = segment_begin(chain, kept);
+		if (merged_place(kept) < CHAIN_MERGED && end - begin < ns) {
+			give_place(chain, kept);
+			set_merged_place(kept, CHAIN_UNKNOWN);
+			return 0;
+		}
+		end = begin;
+	}
+	return 0;
+}
+
+/* Merges the short segment after a long oldest one into that; returns whether it did. */
+__weak __noinline int keep_oldest(struct chain *chain)
+{
+	struct between between = {};
+	struct kept_segment *oldest, *after;
+	__u32 first, second, third;
+	__u64 begin, middle, end;
+
+	if (!chain)
+		return 0;
+	first = segment_place(chain, chain->valid - 1);
+	second = segment_place(chain, chain->valid - 2);
+	third = segment_place(chain, chain->valid - 3);
+	barrier_var(first);
+	barrier_var(second);
+	barrier_var(third);
+	if (first >= CHAIN_SEGMENTS || second >= CHAIN_SEGMENTS || third >= CHAIN_SEGMENTS)
+		return 0;
+	oldest = &chain->segments[first];
+	after = &chain->segments[second];
+	begin = segment_begin(chain, oldest);
+	middle = segment_begin(chain, after);
+	end = segment_begin(chain, &chain->segments[third]);
+	if ((end - middle) * MERGED_LOST > middle - begin)
+		return 0;
+	if (chain->used == (1 << CHAIN_MERGED) - 1)
+		blur_shorter(chain, middle - begin);
+	add_between(&between, segment_way(after), merged_at(chain, merged_place(after)), end - middle,
+		    segment_way(oldest));
+	if (!merge(chain, oldest, &between, middle, end))
+		return 0;
+	give_place(chain, after);
+	*after = *oldest;
+	chain->valid--;
+	return 1;
+}
+
+#define ROOM 4 /* segments that a thread pushes at a switch, and one */
+
+/*
+ * Where a chain is full, its oldest segment goes.  That may be a second that the thread waited before it took twenty locks
+ * for a moment each, and it is the second that the next one waits for: so the short ones go instead.  Called where the stack
+ * has room for it.
+ */
+__weak __noinline int make_room(struct chain *chain)
+{
+	if (!chain)
+		return 0;
+	for (int times = 0; times < ROOM && chain->valid > CHAIN_SEGMENTS - ROOM; times++)
+		if (!keep_oldest(chain))
+			break;
 	return 0;
 }
 

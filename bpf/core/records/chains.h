@@ -4,9 +4,10 @@
 
 #define CHAIN_STEPS 3  /* accounts between a wait and its root that are kept: four steps together with the root */
 #define CHAIN_CUT 0x80 /* in `depth`: there were more */
-/* With these 920 bytes: storage for a task comes in powers of two, and 72 are its own. */
+/* With these 932 bytes: storage for a task comes in powers of two, and 72 are its own. */
 #define CHAIN_SEGMENTS 23
 #define CHAIN_MERGED 6
+#define CHAIN_UNKNOWN CHAIN_MERGED /* the place of those of which nothing is known: there is no other for them */
 #define CHAIN_REASONS 5
 
 /* How one comes from a wait to its root; compared as one word. */
@@ -74,7 +75,7 @@ struct chain {
 	__u16 valid; /* how many there are */
 	__u32 used;  /* which of `merged`, as bits */
 	struct kept_segment segments[CHAIN_SEGMENTS];
-	struct merged merged[CHAIN_MERGED];
+	struct merged merged[CHAIN_MERGED + 1];
 	struct reason reasons[CHAIN_REASONS];
 };
 
@@ -95,7 +96,7 @@ static inline __u64 segment_begin(const struct chain *chain, const struct kept_s
 	return begin <= chain->end ? begin : begin - (1ULL << KEPT_BEGIN_BITS);
 }
 
-/* CHAIN_MERGED or more: nothing is merged into it. */
+/* CHAIN_UNKNOWN, or more: nothing is merged into it. */
 static inline __u32 merged_place(const struct kept_segment *kept)
 {
 	return (kept->way.account >> 1) - 1U;
@@ -118,7 +119,7 @@ static inline void read_segment(const struct chain *chain, __u32 place, struct s
 				     .object = kept->object,
 				     .way = segment_way(kept),
 				     .tid = kept->when & ((1 << KEPT_TID_BITS) - 1) };
-	if (merged < CHAIN_MERGED)
+	if (merged <= CHAIN_UNKNOWN)
 		segment->merged = chain->merged[merged];
 }
 
