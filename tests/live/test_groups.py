@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from perfdiag.capture import cgroups
+from perfdiag.facts.host_facts import Facts
 from perfdiag.recording import schema
 
 from live.support import laws
@@ -157,6 +158,21 @@ def test_a_group_that_is_frozen(group: Path, resident: Workload, attach: Attach)
     assert len(rows) > 1
     for row in rows:
         assert 0.95 * least_ns < ns_of(row, "wait.stopped") < 1.05 * most_ns, (least_ns, most_ns, table(row))
+
+
+def test_a_group_that_is_frozen_at_the_end(group: Path, resident: Workload, attach: Attach) -> None:
+    """Of its threads /proc says that they sleep."""
+    resident.start()
+    recorder = attach(resident)
+    resident.await_threads(2)
+    (group / "cgroup.freeze").write_text("1")
+    until(lambda: "frozen 1" in (group / "cgroup.events").read_text(), "the group is frozen")
+    try:
+        recording = stop_and_check(recorder)
+    finally:
+        (group / "cgroup.freeze").write_text("0")
+    facts = Facts.parse(recording.of(schema.Fact))
+    assert facts.frozen == {resident.pid: True} and facts.processes[resident.pid].state not in ("T", "t")
 
 
 def test_a_group_that_is_made_inside(group: Path, resident: Workload, start: Start, attach: Attach) -> None:

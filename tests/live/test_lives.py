@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from perfdiag.facts.host_facts import Facts
 from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.recording import schema
 
@@ -174,6 +175,18 @@ def test_a_zombie_leader_from_before(start: Start, attach: Attach) -> None:
     recording = recorder.stop()
     laws.check(recording)
     assert len([row for row in recording.threads if row.open and row.open.account == "wait.timer"]) == 3
+
+
+def test_a_stopped_process_with_a_zombie_leader(start: Start, attach: Attach) -> None:
+    """/proc/PID/status is that of the leader: State Z says nothing of the process."""
+    workload = start("zombie_leader", "--duration-ms", 60_000, "--leader-ms", 100)
+    workload.start()
+    until(lambda: workload.status("State") == "Z", "the leader has ended")
+    recorder = attach(workload)
+    os.kill(workload.pid, signal.SIGSTOP)
+    recording = recorder.stop()
+    os.kill(workload.pid, signal.SIGCONT)
+    assert Facts.parse(recording.of(schema.Fact)).processes[workload.pid].state == "T"
 
 
 def test_a_stopped_process(start: Start, attach: Attach) -> None:

@@ -78,6 +78,22 @@ def test_version_2() -> None:
     assert pids.limit == math.inf and pids.current == 23
 
 
+@pytest.mark.parametrize(("own", "ancestor"), [(0, 0), (1, 0), (0, 1)])
+def test_frozen_by_itself_or_with_an_ancestor(own: int, ancestor: int) -> None:
+    mounts = {"/proc/self/mountinfo": UNIFIED, "/proc/77/cgroup": "0::/system.slice/app.service\n"}
+    service = f"{SLICE}/app.service/cgroup.events"
+    end = {service: f"populated 1\nfrozen {own}\n", f"{SLICE}/cgroup.events": f"populated 1\nfrozen {ancestor}\n"}
+    assert facts(mounts, end).frozen == {77: own or ancestor}
+    assert facts({**mounts, service: "populated 1\nfrozen 1\n"}).frozen == {}, "at the end it is not known"
+
+
+@pytest.mark.parametrize(("state", "frozen"), [("THAWED", False), ("FREEZING", False), ("FROZEN", True)])
+def test_frozen_in_version_1(state: str, frozen: bool) -> None:
+    mounts = "33 24 0:28 / /sys/fs/cgroup/freezer rw,relatime shared:16 - cgroup cgroup rw,freezer\n"
+    begin = {"/proc/self/mountinfo": mounts, "/proc/77/cgroup": "7:freezer:/docker/4f2a\n"}
+    assert facts(begin, {"/sys/fs/cgroup/freezer/docker/4f2a/freezer.state": f"{state}\n"}).frozen == {77: frozen}
+
+
 def test_version_1_with_joined_controllers() -> None:
     group = "/docker/4f2a"
     cpu, memory, blkio = (f"/sys/fs/cgroup/{name}{group}" for name in ("cpu,cpuacct", "memory", "blkio"))

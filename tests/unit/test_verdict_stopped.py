@@ -15,10 +15,18 @@ from unit.support.reports import finding, made, verdict
 
 S = 1_000_000_000
 ACQUITTAL = "not the slow part"
+UNKNOWN = "after a signal kill -CONT 100; docker unpause or systemctl thaw where its control group is frozen"
 
 
 def status(state: str, tracer: int = 0) -> str:
     return f"Name:\tapp\nState:\t{state}\nTgid:\t100\nPid:\t100\nPPid:\t1\nTracerPid:\t{tracer}\n"
+
+
+def group(builder: Builder, *, frozen: bool) -> Builder:
+    """Tell of the target's control group of version 2 whether it is frozen at the end."""
+    builder.fact("/proc/self/mountinfo", "30 24 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n")
+    builder.fact("/proc/100/cgroup", "0::/app.scope\n")
+    return builder.fact("/sys/fs/cgroup/app.scope/cgroup.events", "populated 1\nfrozen 0\n", f"frozen {frozen:d}\n")
 
 
 def stopped(state: str = "T (stopped)", tracer: int = 0) -> Builder:
@@ -49,15 +57,34 @@ def test_a_stopped_target_is_said_first_whatever_was_found() -> None:
     ("builder", "told"),
     [
         (stopped("t (tracing stop)", 77), "end or detach process 77"),
-        (stopped("D (disk sleep)"), "docker unpause or systemctl thaw"),
-        (
-            Builder().thread(rest="wait.stopped", open=("wait.stopped", "", "10 s")),
-            "after a signal kill -CONT 100; docker unpause or systemctl thaw where its control group is frozen",
-        ),
+        (group(stopped("S (sleeping)"), frozen=True), "docker unpause or systemctl thaw"),
+        (group(stopped("Z (zombie)"), frozen=True), "docker unpause or systemctl thaw"),
+        (group(stopped(), frozen=True), "kill -CONT 100, and docker unpause or systemctl thaw"),
+        (group(stopped(), frozen=False), "kill -CONT 100"),
+        (stopped("Z (zombie)").fact("/proc/100/task/101/status", status("T (stopped)")), "kill -CONT 100"),
+        (stopped("S (sleeping)"), UNKNOWN),
+        (group(stopped("Z (zombie)"), frozen=False), UNKNOWN),
+        (Builder().thread(rest="wait.stopped", open=("wait.stopped", "", "10 s")), UNKNOWN),
     ],
 )
 def test_who_stopped_it(builder: Builder, told: str) -> None:
     assert finding_of(builder.model()).remedies[0].text == told
+
+
+@pytest.mark.parametrize("builder", [stopped("R (running)"), group(stopped("S (sleeping)"), frozen=False)])
+def test_one_that_went_on_before_it_was_looked_at(builder: Builder) -> None:
+    """cpulimit stops and continues it every few milliseconds."""
+    found = finding_of(builder.model())
+    assert found.headline == "python3 (100) was stopped by a signal, a debugger or a freezer"
+
+
+def test_one_that_is_stopped_since_a_while_or_was_for_much_of_the_window() -> None:
+    """Neither is no problem, however the rest of the window was spent."""
+    since = Builder().thread("a", wait_stopped="2 s", rest="cpu.user", open=("wait.stopped", "", "2 s"))
+    often = Builder().thread("a", wait_stopped="4 s", rest="cpu.user")
+    for builder, said in (since, "is stopped"), (often, "was stopped"):
+        kind, text = verdict(builder.model())
+        assert kind == Kind.CAUSE.value and text.startswith(f"app (100) {said}"), text
 
 
 def test_several_stopped_processes() -> None:

@@ -281,6 +281,17 @@ class Reader:
                 current=self._number(directory, "pids.current"),
             )
 
+    def frozen(self) -> dict[int, bool]:
+        """Return of each target whether its group was frozen at the end, by itself or with an ancestor."""
+        known: dict[int, bool] = {}
+        for directory in self.directories:
+            path = f"{directory.path}/{'cgroup.events' if directory.controller is None else 'freezer.state'}"
+            text = self._texts.text(path, "end") if path in self._texts else None
+            if text is not None and directory.controller in (None, "freezer"):
+                frozen = table(text).get("frozen") == 1 or text.strip() == "FROZEN"
+                known.update({pid: known.get(pid, False) or frozen for pid in directory.pids})
+        return known
+
 
 def _times_1000(value: int | None) -> int | None:
     return None if value is None else value * 1000

@@ -320,6 +320,11 @@ class Facts:
         """Task limits."""
         return list(self._groups.pids())
 
+    @fact
+    def frozen(self) -> Mapping[int, bool]:
+        """Whether the control group of a target was frozen at the end, by pid; of others it is not known."""
+        return self._groups.frozen()
+
     def cgroup_of(self, identity: int) -> Cgroup | None:
         """Return the group of an object "cgroup:ID"."""
         return self._by_inode.get(identity)

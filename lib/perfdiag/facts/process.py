@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.text import NO_NAME
@@ -22,7 +22,7 @@ class Process:
     pid: int
     comm: str
     status: Mapping[str, str]  # /proc/PID/status
-    state: str  # its letter there: "T" stopped by a signal, "t" by a tracer; "" not known
+    state: str  # its letter there, or of a living thread's: "T" stopped by a signal, "t" by a tracer; "" not known
     tracer: int  # the pid of who traces it, 0: nobody
     threads: int | None
     nice: int | None  # of the first thread
@@ -81,9 +81,16 @@ def read_processes(texts: Texts) -> dict[int, Process]:
     return {pid: _read_process(texts, pid, sorted(threads.get(pid, ()))) for pid in pids(texts)}
 
 
+def _living(status: Mapping[str, str], threads: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
+    """Return the status of the first thread, or if that has ended (State Z) of one that has not."""
+    return next((each for each in (status, *threads) if not each.get("State", "").startswith("Z")), {})
+
+
 def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
     """Read one process; `tids` are its threads with a status of their own."""
     status = _status(texts.text(f"/proc/{pid}/status"))
+    threads = {tid: _status(texts.text(f"/proc/{pid}/task/{tid}/status")) for tid in tids}
+    living = _living(status, threads.values())
     begin, end = (_stat(texts.text(f"/proc/{pid}/stat", phase)) for phase in ("begin", "end"))
     run, wait = (_word_delta(texts, f"/proc/{pid}/schedstat", index) for index in (0, 1))
     io = changes(*(table(texts.text(f"/proc/{pid}/io", phase)) for phase in ("begin", "end")))
@@ -92,8 +99,8 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
         pid=pid,
         comm=status["Name"] or NO_NAME if "Name" in status else "",
         status=status,
-        state=status.get("State", "")[:1],
-        tracer=number(status.get("TracerPid")) or 0,
+        state=living.get("State", "")[:1],
+        tracer=number(living.get("TracerPid")) or 0,
         threads=(end or begin).get("threads"),
         nice=(end or begin).get("nice"),
         resident_bytes=sizes.get("VmRSS"),
@@ -110,7 +117,7 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
         write_calls=io.get("syscw"),
         oom_score_adjustment=texts.number(f"/proc/{pid}/oom_score_adj"),
         cpus_allowed=status.get("Cpus_allowed_list"),
-        thread_cpus=_thread_cpus(texts, pid, tids),
+        thread_cpus=_thread_cpus(status, threads),
         limits=parse_limits(texts.text(f"/proc/{pid}/limits")),
         policy=(end or begin).get("policy"),
         session_nice=_session_nice(texts.text(f"/proc/{pid}/autogroup")),
@@ -124,10 +131,10 @@ def _session_nice(text: str | None) -> int | None:
     return number(words[2]) if grouped else None
 
 
-def _thread_cpus(texts: Texts, pid: int, tids: Sequence[int]) -> dict[int, str]:
-    """Return the CPUs of the threads that were recorded because theirs are not those of the first thread."""
-    known = {tid: _status(texts.text(f"/proc/{pid}/task/{tid}/status")).get("Cpus_allowed_list") for tid in tids}
-    return {tid: cpus for tid, cpus in known.items() if cpus}
+def _thread_cpus(first: Mapping[str, str], threads: Mapping[int, Mapping[str, str]]) -> dict[int, str]:
+    """Return the CPUs of the recorded threads whose CPUs are not those of the first thread."""
+    own = {tid: status.get("Cpus_allowed_list") for tid, status in threads.items()}
+    return {tid: cpus for tid, cpus in own.items() if cpus and cpus != first.get("Cpus_allowed_list")}
 
 
 def _status(text: str | None) -> dict[str, str]:

@@ -49,7 +49,7 @@ int facts_list_cgroups(struct wanted_list *list, enum facts_phase phase, const p
 /* Threads of the kernel that work for a feature of its memory. */
 int facts_list_kernel_threads(struct wanted_list *list);
 
-/* The threads of a process that may use other CPUs than its first one. */
+/* The threads of a process that may use other CPUs than its first one, or any if that has ended. */
 int facts_list_affinity(struct wanted_list *list, pid_t pid);
 
 /* Whether a record of the kernel log belongs to a report of the OOM killer; *lines is 0 before the first record. */

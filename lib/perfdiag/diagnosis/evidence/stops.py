@@ -23,7 +23,7 @@ class Stop:
     name: str  # "app (100)"
     ns: int  # of the thread that was stopped for longest
     total_ns: int  # of all its threads
-    lasts: bool  # still stopped when the window ended
+    lasts_ns: int  # already, when the window ended; 0: it went on
 
 
 def stops(model: Model) -> list[Stop]:
@@ -39,29 +39,41 @@ def stops(model: Model) -> list[Stop]:
             f"{printable(comms.get(pid, threads[0].comm))}{f' ({pid})' if pid else ''}",
             max(thread.ns(STOPPED) for thread in threads),
             sum(thread.ns(STOPPED) for thread in threads),
-            any(map(_is_stopped, threads)),
+            _lasting(model, pid),
         )
         for pid, threads in processes.items()
     ]
     found.sort(key=lambda stop: (-stop.ns, stop.pid))
-    return [stop for stop in found if stop.lasts] or found
+    return [stop for stop in found if stop.lasts_ns] or found
 
 
 def _is_stopped(thread: ThreadLedger) -> bool:
     return thread.still_waiting is not None and thread.still_waiting.account == STOPPED
 
 
+def _lasting(model: Model, pid: int) -> int:
+    """Return how long a process is stopped already, 0 if it goes on: /proc is read a moment after the ledger, and shows
+    a thread that is neither stopped nor frozen."""
+    process = model.facts.processes.get(pid)
+    unfrozen = model.facts.frozen.get(pid) is False
+    if process and (process.state == "R" or (unfrozen and process.state not in ("", "T", "t"))):
+        return 0
+    waits = [each.still_waiting for each in model.threads_of(pid) if each.still_waiting and _is_stopped(each)]
+    end_ns = model.header.start_ns + model.window_ns
+    return max((max(1, end_ns - wait.since_ns) for wait in waits), default=0)
+
+
 def who_and_remedy(model: Model, pids: Sequence[int]) -> tuple[str, str]:
-    """Return by whom processes are stopped and what lets them go on, as far as /proc/PID/status of the first told; of
-    one that went on it no longer does."""
-    lasts = any(_is_stopped(thread) for thread in model.threads_of(pids[0]))
-    process = model.facts.processes.get(pids[0]) if lasts else None
+    """Return by whom processes are stopped and what lets them go on, as far as /proc/PID/status and the control group
+    of the first tell; of one that went on they no longer do."""
+    lasts = _lasting(model, pids[0]) > 0
+    process, frozen = model.facts.processes.get(pids[0]), model.facts.frozen.get(pids[0])
     cont, thaw = f"kill -CONT {' '.join(map(str, pids[:SHOWN]))}", "docker unpause or systemctl thaw"
-    if process and process.tracer:  # SIGCONT does not lift its stop
+    if lasts and process and process.tracer:  # SIGCONT does not lift its stop
         return f"the debugger or tracer with pid {process.tracer}", f"end or detach process {process.tracer}"
-    if process and process.state == "T":
-        return "a signal", cont
-    if process and process.state not in ("", "t"):
+    if lasts and process and process.state == "T":
+        return ("a signal, in a frozen control group", f"{cont}, and {thaw}") if frozen else ("a signal", cont)
+    if lasts and frozen:
         return "the freezer of its control group", thaw
     return "a signal, a debugger or a freezer", f"after a signal {cont}; {thaw} where its control group is frozen"
 

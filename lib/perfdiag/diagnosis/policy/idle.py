@@ -25,8 +25,8 @@ class IdlePolicy(Family):
         "A target that is busy for less of the window and of all thread time, without any fault, waits for work.",
     )
     stopped_share = share(
-        0.5,
-        "A target that is stopped for half of the window does nothing else worth a sentence.",
+        1 / 3,
+        "A target that was stopped for a third of the window takes half as long again for all it does.",
     )
     stopped_felt_share = share(
         0.1,

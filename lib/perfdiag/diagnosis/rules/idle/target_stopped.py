@@ -25,7 +25,8 @@ ID = "TARGET-STOPPED"
     " control group (docker pause, systemctl freeze, a snapshot or checkpoint). It does nothing, and"
     " everything that waits for it waits longer.",
     measured="How long threads were stopped (wait.stopped), from a tenth of the window on, with State and TracerPid"
-    " of /proc/PID/status; of requests, in the thread that serves or would read them.",
+    " of /proc/PID/status and cgroup.events (freezer.state) of its control group; of requests, in the thread that"
+    " serves or would read them.",
     alternatives="None: the kernel itself keeps the thread from running. The sender of the signal is not recorded.",
     remedies="Let it continue: kill -CONT, detach the debugger, thaw the control group. Find out who stops it:"
     " container snapshots, a debugger or core dumper, a supervisor, a CPU limit by signals (cpulimit).",
@@ -49,7 +50,7 @@ def target_stopped(model: Model) -> Iterable[Outcome]:
 
 
 def _of_requests(model: Model, ns: int, stopped: Sequence[Stop]) -> Finding:
-    lasting = [stop for stop in stopped if stop.lasts]
+    lasting = [stop for stop in stopped if stop.lasts_ns]
     by, remedy = who_and_remedy(model, [stop.pid for stop in lasting]) if lasting else ("", "")
     who = f"{first_of([stop.name for stop in lasting], 1)}, stopped by {by}" if lasting else "stopped threads"
     finds = "find out who stops it: docker pause, systemctl freeze, snapshots, a debugger, cpulimit, SIGSTOP"
@@ -70,20 +71,27 @@ def _of_processes(model: Model, stopped: Sequence[Stop]) -> Finding:
     """Name the processes that are still stopped; nothing shows who stopped those that continued."""
     first, pids, total_ns = stopped[0], [stop.pid for stop in stopped], sum(stop.total_ns for stop in stopped)
     by, remedy = who_and_remedy(model, pids)
-    be = ("is" if first.lasts else "was") if len(pids) == 1 else ("are" if first.lasts else "were")
+    be = ("is" if first.lasts_ns else "was") if len(pids) == 1 else ("are" if first.lasts_ns else "were")
     names = first_of([stop.name for stop in stopped], SHOWN)
-    continued = "" if first.lasts else ", and continued"
+    continued = "" if first.lasts_ns else ", and continued"
+    find_out = f"find out who stopped {'it' if len(pids) == 1 else 'them'}: {by}"
     return conclude(
         model,
         {STOPPED: total_ns},
-        severity=Severity.WARNING if first.ns >= idle_policy.stopped_share * model.window_ns else Severity.INFO,
+        severity=_severity(model, first),
         headline=f"{names} {be} stopped by {by}",
         claim=f"{names} {be} stopped for {duration(first.ns)} of {duration(model.window_ns)} by {by}{continued}.",
         mechanism=Mechanism.STOPPED,
         evidence=[Evidence(_who(model), float(total_ns), "ns", "ledger")],
-        remedies=[fix(remedy if first.lasts else f"find out who stopped {'it' if len(pids) == 1 else 'them'}: {by}")],
+        remedies=[fix(remedy if first.lasts_ns else find_out)],
         verify=measured(model, "no thread in wait.stopped"),
     )
+
+
+def _severity(model: Model, first: Stop) -> Severity:
+    """Return a warning for a process that is stopped now, for longer than a moment, or was for much of the window."""
+    now = first.lasts_ns >= idle_policy.stopped_felt_share * model.window_ns
+    return Severity.WARNING if now or first.ns >= idle_policy.stopped_share * model.window_ns else Severity.INFO
 
 
 def _who(model: Model) -> str:
