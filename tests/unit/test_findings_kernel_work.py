@@ -77,7 +77,12 @@ def test_memory_that_is_unmapped_under_a_fault_counts_for_the_first_kind_only() 
 
 def calls(number: int, size: int) -> list[str]:
     process = SimpleNamespace(
-        read_calls=number, write_calls=0, read_characters=number * size, written_characters=0, status={}
+        tracer=0,
+        read_calls=number,
+        write_calls=0,
+        read_characters=number * size,
+        written_characters=0,
+        status={},
     )
     model = knowing(working(vfs_read=300).model(), processes={100: process})
     return [remedy.text for remedy in finding(model, KERNEL).remedies]

@@ -6,10 +6,14 @@ import re
 
 import msgspec
 import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.cpu.own_probes import IN_PROGRAMS
 from perfdiag.render import json_document as document
 from perfdiag.render import lost_records as losses
 from perfdiag.report import assembly as report
+from perfdiag.report.status import CANNOT_TELL
 
+from conftest import ROOT
 from unit.support import Builder
 from unit.support.recording import COUNTERS
 from unit.support.reports import RUNBOOKS, diagnosis
@@ -114,6 +118,53 @@ def test_memory_that_was_not_measured_is_not_none() -> None:
     made = report.make(model, diagnosis(model), RUNBOOKS)
     assert "memory not measured" in folded(plain(made, full=True))
     assert msgspec.json.decode(document.render(made))["cost"]["rss_bytes"] is None
+
+
+def slowed(programs: dict[str, tuple[int | None, int | None]], tracer: int = 0) -> Builder:
+    """A program whose calls trap into the kernel for a probe, nine samples of ten."""
+    builder = Builder().thread("app", cpu_user="1 s", cpu_kernel="9 s").cost("40 ms", programs=programs)
+    builder.fact("/proc/100/status", f"Name:\tapp\nState:\tR (running)\nTracerPid:\t{tracer}\n")
+    traps = ["irqentry_exit_to_user_mode", "exc_debug_user", "asm_exc_debug"]
+    builder.stack("cpu", "cpu.kernel", kernel=traps, user=["run (app)"], count=900)
+    return builder.stack("cpu", "cpu.user", user=["run (app)"], count=100)
+
+
+@pytest.mark.parametrize("program", sorted(IN_PROGRAMS))
+def test_the_time_inside_own_probes_is_the_cost_of_recording(program: str) -> None:
+    model = slowed({program: (1000, 5_000_000)}).model()
+    made = report.make(model, diagnose(model), RUNBOOKS)
+    assert made.cost and made.cost.of_target == 0.9
+    assert "its probes take 90.0 % of the target's CPU time" in folded(plain(made, full=True))
+    told = "SLOWED by perfdiag: its probes take 90 % of CPU time (without them: perfdiag latency"
+    assert told in folded(plain(made))
+    assert made.verdict.status == CANNOT_TELL and "perfdiag's own probes take 90 %" in made.verdict.text
+    assert not {each.id for each in made.findings} & {"CPU-KERNEL-HEAVY", "CPU-SINGLE-THREAD"}
+
+
+@pytest.mark.parametrize(
+    "builder", [slowed({"postgres_run": (0, 0)}), slowed({"sched_switch": (9, 9)}), slowed({"postgres_run": (9, 9)}, 7)]
+)
+def test_traps_of_others_are_not_of_recording(builder: Builder) -> None:
+    model = builder.model()
+    made = report.make(model, diagnose(model), RUNBOOKS)
+    assert made.cost and made.cost.of_target == 0
+    assert "SLOWED" not in plain(made) and "CPU-KERNEL-HEAVY" in {each.id for each in made.findings}
+
+
+def test_samples_in_own_programs_of_the_kernel_are_of_recording() -> None:
+    builder = Builder().thread("app", cpu_kernel="10 s").cost("40 ms", programs={"sched_switch": (9, 9)})
+    for name, count in (("sched_switch", 30), ("falcon_switch", 70)):
+        builder.stack(
+            "cpu", "cpu.kernel", kernel=["copy", f"bpf_prog_0123456789abcdef_{name}", "__schedule"], count=count
+        )
+    model = builder.model()
+    made = report.make(model, diagnose(model), RUNBOOKS)
+    assert made.cost and made.cost.of_target == 0.3
+
+
+def test_the_programs_inside_targets_are_those_of_bpf() -> None:
+    source = (ROOT / "bpf/sql/statement.bpf.c").read_text()
+    assert set(re.findall(r'SEC\("u(?:ret)?probe"\)\nint (\w+)\(', source)) == IN_PROGRAMS
 
 
 @pytest.mark.parametrize("counter", [*COUNTERS, "bad_lines"])

@@ -135,7 +135,8 @@ def _cost(report: Report) -> str:
         took = f"{duration(cost.cpu_ns)} of CPU time, to start and end"
     else:
         took = f"{fine_share(cost.cpu_ns / window_ns)} of one CPU"
-    return f"recorder {took}, BPF programs {inside}; memory {memory}"
+    slowed = f"; its probes take {fine_share(cost.of_target)} of the target's CPU time" if cost.of_target else ""
+    return f"recorder {took}, BPF programs {inside}; memory {memory}{slowed}"
 
 
 def _ran(program: Program) -> str:

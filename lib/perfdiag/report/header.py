@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import count, duration, plural
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.requests.objectives import without_match
 from perfdiag.diagnosis.evidence.target import again
+from perfdiag.diagnosis.policy import cpu_policy
+from perfdiag.diagnosis.significance import percent
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Host, Model
 from perfdiag.recording.schema.limits import RECORDER
@@ -104,6 +107,7 @@ def notes(model: Model) -> list[str]:
     elif short:
         found.append(f"ended early: {duration(model.window_ns)} of {duration(asked_ns)}")
     found += _processes(model) if model.host is None else _everyone(model.host)
+    found += _slowed(model)
     found += without_match(model)
     found += _restarts(model)
     ended = sum(thread.threads for thread in model.threads if thread.exited and thread.comm != UNLISTED)
@@ -130,6 +134,15 @@ def _processes(model: Model) -> list[str]:
     if not model.header.options.descendants:
         found.append("only the named processes: descendants, if any, are left out")
     return found
+
+
+def _slowed(model: Model) -> list[str]:
+    """Return that recording itself took much of the target's CPU time, and how to measure without that."""
+    probes = CpuSamples(model).recording
+    if probes.share - probes.error < cpu_policy.recording_felt_share:
+        return []
+    without = "" if model.header.options.no_apps else f" (without them: {again(model, '--no-apps')})"
+    return [f"SLOWED by perfdiag: its probes take {percent(probes.share)} of CPU time{without}"]
 
 
 def _by_name(comms: list[str]) -> str:

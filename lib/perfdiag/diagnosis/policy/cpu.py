@@ -155,6 +155,10 @@ class CpuPolicy(Family):
         0.7,
         "The awaited stage of a pipeline is its limit if it ran or was runnable for this much of its life.",
     )
+    recording_felt_share = share(
+        0.05,
+        "Probes in the target's own program that take so much of its CPU time slow what is measured.",
+    )
     collector_heavy_share = share(
         0.5,
         "Collectors aim at far less: Go's at a quarter of the CPUs, Java's G1 at 8 %, its parallel one at 1 %.",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfdiag.common.units import duration
+from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.evidence.idle import work
 from perfdiag.diagnosis.evidence.idle.work import is_idle
+from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, is_objective
 from perfdiag.report.to_tell import to_tell
@@ -54,6 +55,11 @@ def _unknown(it: Situation) -> list[str]:
         else ""
     )
     return [cannot, known, clear_of_fault.asked(it.model), *next_step(it.model), *it.slept]
+
+
+def _recorded(it: Situation) -> list[str]:
+    cannot = f"Cannot tell: perfdiag's own probes take {share(it.of_recording)} of the target's busy time."
+    return [cannot, to_tell(again(it.model, "--no-apps"))]
 
 
 # A target that is hardly busy: only requests that it has answered acquit it
@@ -237,6 +243,7 @@ _IDLE = (
     Case[Situation]("idle: it has answered", lambda it: True, Kind.ELSEWHERE, _elsewhere),
 )
 _BUSY = (
+    Case[Situation]("perfdiag is most of its work", lambda it: it.of_recording >= MOST, Kind.CANNOT_TELL, _recorded),
     Case[Situation](
         "it sleeps for longer than it works",
         lambda it: it.sleep is not None and it.sleep.ns > it.model.busy_ns,

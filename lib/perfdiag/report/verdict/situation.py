@@ -8,7 +8,9 @@ from functools import cached_property
 
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.idle import sleeps, work
+from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity
 from perfdiag.model.model import Model
@@ -61,6 +63,11 @@ class Situation:
     def stopped(self) -> list[Finding]:
         """That processes were stopped: then nothing else acquits the target."""
         return self.named("TARGET-STOPPED")
+
+    @property
+    def of_recording(self) -> float:
+        """The part of the busy time that is inside perfdiag's own probes."""
+        return CpuSamples(self.model).recording.share * self.model.ns(*CPU) / max(1, self.model.busy_ns)
 
     @cached_property
     def not_followed(self) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.evidence.cpu.own_probes import in_own_probe
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Claim
 from perfdiag.diagnosis.significance import percent, plain
@@ -45,15 +46,19 @@ class Part:
 
 
 class CpuSamples:
-    """The CPU samples of the target's own running; those inside memory reclaim belong to other accounts."""
+    """The CPU samples of the target's own running; those inside memory reclaim belong to other accounts.  Those inside
+    perfdiag's own probes are counted, because their time is in cpu.*, and are no work of the target."""
 
     def __init__(self, model: Model, pid: int | None = None) -> None:
-        self.stacks: Sequence[schema.Stack] = [
+        stacks: Sequence[schema.Stack] = [
             stack
             for stack in model.stacks
             if stack.kind == "cpu" and stack.account.startswith("cpu.") and pid in (None, stack.pid)
         ]
-        self.count = sum(stack.count for stack in self.stacks)
+        self.count = sum(stack.count for stack in stacks)
+        of_recording = in_own_probe(model)
+        self.stacks = [stack for stack in stacks if not of_recording(stack)]
+        self.recording = self._part(self.count - sum(stack.count for stack in self.stacks))
 
     def part(self, matches: Callable[[schema.Stack], bool]) -> Part:
         """Return the part of the samples that match."""

@@ -71,8 +71,9 @@ def kernel_heavy(model: Model) -> Iterable[Outcome]:
 
 
 def _kernel_ns(model: Model) -> int:
-    """Return the time in the kernel without polling in a loop: that is CPU-SPINNING."""
-    return model.ns("cpu.kernel") - sum(loop.kernel_ns for loop in spinning(model))
+    """Return the time in the kernel without polling in a loop, which is CPU-SPINNING, and without perfdiag's probes."""
+    recording_ns = round(CpuSamples(model).recording.share * model.ns(*CPU))
+    return max(0, model.ns("cpu.kernel") - recording_ns - sum(loop.kernel_ns for loop in spinning(model)))
 
 
 def _spun_ns(model: Model, spins: Part) -> int:

@@ -76,6 +76,7 @@ def single_thread(model: Model) -> Iterable[Outcome]:
         return
     asking = {loop.pid for loop in spinning(model)}
     running = [thread for thread in running if thread.pid not in asking]  # a polling loop always runs
+    running = [thread for thread in running if CpuSamples(model, thread.pid).recording.share < 0.5]
     saturated = [thread for thread in running if _load(thread) >= saturation]
     second = max((_load(thread) for thread in running if _load(thread) < saturation), default=0.0)
     if len(saturated) != 1 or len(alone) < 2 or second > cpu_policy.single_thread_others_share or cpus < 2:

@@ -1,0 +1,37 @@
+"""CPU samples inside perfdiag's own probes: the cost of recording, and none of the target's work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import module_of
+from perfdiag.recording import schema
+
+# Programs that stand in functions of the target's own program (bpf/sql): each call traps into the kernel twice.
+IN_PROGRAMS = frozenset({"postgres_activity", "postgres_run", "mariadb_begin", "mariadb_end"})
+MAPPING = "[uprobes]"  # where the kernel runs the instructions that probes replaced
+_UPROBE = ("uprobe_", "uretprobe_", "arch_uprobe_", "__uprobe_", "handle_swbp", "xol_", "__x64_sys_uretprobe")
+_TRAP = ("asm_exc_int3", "exc_int3", "asm_exc_debug", "exc_debug_user", "el0_dbg", "el0_brk", "el0_softstp")
+_BPF = re.compile(r"bpf_prog_[0-9a-f]{16}_(\w+)")
+
+
+def in_own_probe(model: Model) -> Callable[[schema.Stack], bool]:
+    """Return what tells a sample inside a probe of perfdiag.  Probes of others (a tracer, an agent) are not, nor is a
+    trap of a process under a debugger."""
+    programs = {each.name for each in model.cost.programs if each.runs != 0} if model.cost else set()
+    uprobes = bool(programs & IN_PROGRAMS)
+    traced = {pid for pid, process in model.facts.processes.items() if process.tracer}
+
+    def inside(stack: schema.Stack) -> bool:
+        if any((program := _BPF.match(frame)) and program[1] in programs for frame in stack.kernel):
+            return True
+        functions = _UPROBE if stack.pid in traced else (*_UPROBE, *_TRAP)
+        at = module_of(stack.user[0]) if stack.user else ""
+        return uprobes and (at == MAPPING or any(frame.startswith(functions) for frame in stack.kernel))
+
+    return inside
+
+
+__all__ = ["IN_PROGRAMS", "in_own_probe"]
