@@ -206,10 +206,18 @@ int BPF_PROG(tcp_probe, struct sock *sock)
 	return 0;
 }
 
-/* No more is sent on an accepted connection: all that was asked there is answered, though its end is still to come. */
-static __always_inline bool is_hung_up(const struct connection *connection, int state)
+/* No more is sent: all that was asked there is answered, though its end is still to come. */
+static __always_inline bool is_hung_up(int state)
 {
-	return connection->direction == DIRECTION_ACCEPTED && (state == TCP_FIN_WAIT1 || state == TCP_LAST_ACK);
+	return state == TCP_FIN_WAIT1 || state == TCP_LAST_ACK;
+}
+
+/* The last of what was answered has not arrived yet. */
+static __always_inline bool is_on_its_way(struct sock *sock, const struct connection *connection)
+{
+	const struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sock);
+
+	return tcp && connection->exchange == EXCHANGE_ANSWERED && tcp->snd_una != tcp->write_seq;
 }
 
 SEC("tp_btf/inet_sock_set_state")
@@ -227,10 +235,15 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && bpf_map_lookup_elem(&accepting, &port))
 		follow(sock, LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
 	connection = connection_given(sock);
-	if (!connection || (new != TCP_CLOSE && !is_hung_up(connection, new)))
+	if (!connection || (new != TCP_CLOSE &&
+			    (connection->direction != DIRECTION_ACCEPTED || (!is_hung_up(new) && !is_hung_up(old)))))
 		return 0;
-	let_go(sock, connection, now, now);
-	end_untaken(connection, is_full(sock), now);
+	if (!is_hung_up(old)) {
+		let_go(sock, connection, now, now);
+		end_untaken(connection, is_full(sock), now);
+		if (is_hung_up(new) && is_on_its_way(sock, connection))
+			return 0; /* it is told when that has arrived, or nobody tries any more */
+	}
 	end_connection(connection, now);
 	bpf_map_delete_elem(&connections, &address);
 	return 0;

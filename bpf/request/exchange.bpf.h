@@ -144,7 +144,7 @@ __weak __noinline int end_request(struct connection *connection)
 	if (!connection || connection->direction != DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ANSWERED)
 		return 0;
 	connection->exchange = EXCHANGE_NONE;
-	ns = connection->last - connection->begun;
+	ns = connection->last - connection->begun + connection->resent_ns;
 	limit = limit_of(OBJECT(OBJECT_REQUEST, connection->name));
 	over_slo = limit && ns >= limit;
 	tally = tally_of(connection);
@@ -161,6 +161,8 @@ __weak __noinline int end_request(struct connection *connection)
 	add(&sum->peers_ns, connection->peers_ns);
 	add(&sum->untaken_ns, connection->untaken_ns);
 	add(&sum->held_ns, connection->held_ns);
+	add(&sum->resent, connection->resent_ns != 0);
+	add(&sum->resent_ns, connection->resent_ns);
 	add(&sum->turns, connection->turned);
 	add(&sum->unsure, is_unsure(connection, ns));
 	if (connection->read_delay_ns)

@@ -42,7 +42,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->read_delay_ns = now - begun;
 	connection->arrived = now;
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
-	connection->untaken_ns = connection->full_since = connection->unread_error_ns = 0;
+	connection->untaken_ns = connection->full_since = connection->unread_error_ns = connection->resent_ns = 0;
 	connection->several = 0;
 	connection->unsure = connection->tells ? UNSURE_TELLS : 0;
 	connection->request++;
@@ -289,6 +289,7 @@ static __always_inline void send_answer(struct record *record, struct connection
 		connection->parts[i].after_ns = 0;
 	}
 	connection->last = now;
+	connection->resent_ns = 0; /* it was until now that the answer was being written */
 	if (!connection->answered)
 		connection->answered = now;
 	if (connection->exchange == EXCHANGE_ASKED)

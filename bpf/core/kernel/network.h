@@ -87,6 +87,8 @@ struct request_sock {
 };
 
 struct inet_connection_sock {
+	__u32 icsk_rto; /* in jiffies */
+	__u8 icsk_ca_state : 5;
 	struct {
 		__u32 lrcvtime;
 	} icsk_ack;

@@ -71,12 +71,14 @@ struct connection {
 	__u64 readable_at; /* the first byte that was not read yet came in; 0: all is read */
 	__u64 answered;	   /* first byte of the answer */
 	__u64 last;	   /* last byte of the answer so far */
-	__u64 read_delay_ns;	   /* of the request, from readable until read, the first time */
-	__u64 unread_error_ns;	   /* `unread` may tell so much of that to the wrong parts */
-	__u64 arrived;		   /* the request's last byte, as far as it was read before it was answered */
-	__u64 peers_ns;		   /* calls made for this request, from sent to answered */
-	__u64 held_ns;		   /* the end of the answer was kept back, part of `last` */
-	__u64 paused_ns;	   /* of a late answer (UNSURE_LATE): the pause before it */
+	__u64 read_delay_ns;   /* of the request, from readable until read, the first time */
+	__u64 unread_error_ns; /* `unread` may tell so much of that to the wrong parts */
+	__u64 arrived;	       /* the request's last byte, as far as it was read before it was answered */
+	__u64 peers_ns;	       /* calls made for this request, from sent to answered */
+	__u64 held_ns;	       /* the end of the answer was kept back, part of `last` */
+	__u64 resent_at;       /* a timeout sent a segment of the answer again, the last time */
+	__u64 resent_ns;       /* for so long at least such timeouts had kept the answer from the client since `last` */
+	__u64 paused_ns;       /* of a late answer (UNSURE_LATE): the pause before it */
 	struct socket_id owner;	   /* of a call: the connection whose request it is made for; none: not known */
 	__u64 connecting;	   /* since when; 0: not */
 	__u64 bytes_in, bytes_out; /* since the last time they were added up */
@@ -139,6 +141,8 @@ struct exchange_sum {
 	__u64 connect_ns;
 	__u64 untaken_ns; /* of requests, while what clients had not taken filled send buffers */
 	__u64 held_ns; /* until the last of what was asked, or answered, had left this host, kept back by its kernel */
+	__u64 resent;  /* requests of whose answers segments were sent again by a timeout, after the last was written */
+	__u64 resent_ns;
 	__u64 bytes_in, bytes_out;
 	__u64 awaited; /* of those by UDP that are open: somebody watches their socket */
 	__u64 parts_ns[ACCOUNT_COUNT];
@@ -177,7 +181,7 @@ struct inside {
 	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
 };
 
-#define EXCHANGE_SUMS 28 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 30 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

@@ -199,6 +199,13 @@ ACCOUNTS: tuple[Account, ...] = (
         of_requests=True,
     ),
     Account(
+        "request.resent",
+        "it is answered, and what was lost of the answer on the way is sent again",
+        "answer lost and resent",
+        recorded=False,
+        of_requests=True,
+    ),
+    Account(
         "request.rest",
         "nothing here tells: another thread had it, or it waited for what no socket shows",
         "not followed",

@@ -15,6 +15,7 @@ from perfdiag.model.requests.request_sums import (
     PARKED,
     PEERS,
     QUEUED,
+    RESENT,
     REST,
     UNTAKEN,
     Sums,
@@ -45,7 +46,7 @@ TOLERABLE_UNSURE = 0.5
 class RequestTime:
     """What the time of all requests together consists of.
 
-    The accounts, and ARRIVING, PEERS, QUEUED, UNTAKEN, HELD and REST among them, add up to `ns`.
+    The accounts, and ARRIVING, PEERS, QUEUED, UNTAKEN, HELD, RESENT and REST among them, add up to `ns`.
     """
 
     count: int
@@ -256,6 +257,7 @@ __all__ = [
     "HELD",
     "PEERS",
     "QUEUED",
+    "RESENT",
     "REST",
     "SERVES",
     "UNTAKEN",

@@ -23,10 +23,11 @@ PART_AND_WHOLE_COUNTS = (
     ("whole", "count"),
     ("turns", "count"),
     ("unsure", "count"),
+    ("resent", "count"),
     ("over_slo_unsure", "over_slo"),
     ("over_slo_unsure", "unsure"),
 )
-ANSWERING = ("held", "untaken")
+ANSWERING = ("held", "resent", "untaken")
 PARTS = ("read_delay", "unread_error", "arriving", *ANSWERING)
 PART_AND_WHOLE_NS = (
     ("over_slo_ns", "sum_ns"),
@@ -36,8 +37,8 @@ PART_AND_WHOLE_NS = (
     ("unread_error_ns", "read_delay_ns"),
 )
 # Parts of a request, one after the other: it waits to be read, arrives, and its answer waits for room, or is kept back
-# when all of it is written.  (These two may overlap: the buffer is full, and its last piece is kept back.)
-IN_TURN = (("read_delay", "arriving", "untaken"), ("read_delay", "arriving", "held"))
+# or lost when all of it is written.  (These may overlap: the buffer is full, and its last piece is kept back.)
+IN_TURN = tuple(("read_delay", "arriving", part) for part in ANSWERING)
 # What happened in the window, at most once a nanosecond on the largest machine there is.
 EVENTS = (
     *("count", "unanswered", "unawaited", "untimed", "open", "early", "declined"),

@@ -8,28 +8,33 @@ from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcomes, without_timeouts
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns
 from perfdiag.diagnosis.evidence.network.peers import round_trip_ns
+from perfdiag.diagnosis.evidence.network.resent_answers import FIND_DROPS, resent_answers
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
-from perfdiag.diagnosis.significance import brief, duration, fault, fix, percent, plain, together, waits
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import brief, duration, fault, percent, plain, together, waits
 from perfdiag.model.model import Model, Row
-from perfdiag.model.requests.request_time import HELD
+from perfdiag.model.requests.request_time import HELD, RESENT
 from perfdiag.recording import schema
 
 # A connect that is repeated waits for an answer, which NET-PEER-SLOW says: nothing need have been lost.
 NET = ("net.receive", "net.send")
 
 
+ID = "NET-RETRANSMITS"
+
+
 @rule(
-    "NET-RETRANSMITS",
+    ID,
     title="Segments are lost and sent again",
-    accounts=(*NET, HELD),
+    accounts=(*NET, HELD, RESENT),
     meaning="Packets from the target to a peer were lost and sent again. Each timeout costs 200 ms or more, each"
     " fast retransmission a round trip; the thread waits all that time.",
     measured="Retransmissions (tracepoint tcp_retransmit_skb), with the waits on the same connection: as many waits"
     " of 134 ms or more as there were retransmissions, and a round trip for each. The ends of answers that wait"
-    " here for an acknowledgement meanwhile count as well.",
+    " here for an acknowledgement meanwhile count as well, and the timeouts after which parts of answers that were"
+    " written whole are sent again.",
     alternatives="The peer is merely slow, and its connection lost some packets too; packets to the target are"
     " lost, which only the peer can count.",
     remedies="Find out where packets are dropped: interface errors, a full queue, a bad cable, a rate limit, a"
@@ -49,7 +54,12 @@ NET = ("net.receive", "net.send")
 )
 def retransmits(model: Model) -> Iterable[Outcome]:
     """Join retransmissions of a connection with its long waits."""
-    return outcomes(model, "NET-RETRANSMITS", NET, _retransmitted_ns, _retransmits_finding, "retransmissions")
+    answers = resent_answers(model, ID)
+    if answers:
+        yield answers
+    for outcome in outcomes(model, ID, NET, _retransmitted_ns, _retransmits_finding, "retransmissions"):
+        if not (answers and isinstance(outcome, Check)):  # that the other half is fine is not that of the rule
+            yield outcome
 
 
 def _retransmitted_ns(rows: list[Row], socket: schema.Socket) -> int:
@@ -84,12 +94,7 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
         severity=fault(model, taken_ns + answers_ns),
         doubts=["the waits prolonged by lost packets are inferred from their length"],
         evidence=evidence,
-        remedies=[
-            fix(
-                "find out where packets are dropped: ip -s link on this host, the switch port, rate limits, the"
-                " peer; ping with full-sized packets (ping -M do -s 1472 PEER) shows a wrong MTU"
-            )
-        ],
+        remedies=[FIND_DROPS],
         alternatives=[
             "the peer is slow as well",
             f"packets to {subject(model)} are lost, which only the peer can count",
