@@ -242,6 +242,7 @@ static __always_inline void give_up_call(struct connection *connection, __u64 no
 	if (!tally)
 		return;
 	__sync_fetch_and_add(&tally->sums[0].unawaited, 1);
+	__sync_fetch_and_add(&tally->sums[0].unawaited_ns, now - connection->asked);
 	end_busy(connection, tally, now, 0);
 }
 

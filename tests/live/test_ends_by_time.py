@@ -60,6 +60,12 @@ while True:
         connection.sendall(b"?")
         while received(connection):
             pass
+    elif how == "goes on":
+        connection.sendall(b"a question")
+        polled(connection)
+        connection.sendall(b"?")
+        connection.setblocking(True)
+        received(connection)
     elif how == "pipe":
         polled(pipe)
     elif how == "hung":
@@ -107,3 +113,13 @@ def test_a_peer_that_lets_its_clients_give_up_is_slow(attach: Attach, cleanup: C
     recording = recorded("hung", attach, cleanup)
     assert sum(ns_of(thread, "net.receive") for thread in recording.threads) >= LEAST_NS
     assert fault(model_of(recording), "NET-PEER-SLOW") is not None
+
+
+def test_who_goes_on_after_a_timeout_and_is_answered_has_waited_in_vain(attach: Attach, cleanup: Cleanup) -> None:
+    """As HTTP clients do that ask for "100 Continue" and get none: the peer answers at once when all is there."""
+    recording = recorded("goes on", attach, cleanup)
+    (line,) = [line for line in recording.of(schema.Exchange) if line.direction == "connected"]
+    assert line.unawaited > 10 and line.unawaited_ns is not None
+    assert line.unawaited_ns / line.unawaited == pytest.approx(50 * MS, rel=0.2)
+    found = fault(model_of(recording), "NET-PEER-SLOW")
+    assert found is not None and "end by the target's own timeout" in found.headline and found.inside

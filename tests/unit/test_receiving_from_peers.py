@@ -113,6 +113,16 @@ def test_calls_are_owed_for_as_long_as_they_are_under_way() -> None:
     assert waiting(0, 0, open=1, oldest_ns=9900 * MS).ns("net.receive") == 9_900_000_000
 
 
+def test_who_goes_on_after_a_timeout_and_is_answered_has_waited_in_vain() -> None:
+    """HTTP clients ask for "100 Continue", get none for a second and send the rest: that second was nobody's."""
+    model = waiting(9, 10, unawaited=9, unawaited_ns=9000 * MS)
+    assert model.ns("net.receive") == 9_900_000_000
+    first = diagnose(model).findings[0]
+    assert first.id == "NET-PEER-SLOW" and first.inside
+    assert first.headline.endswith("end by the target's own timeout, 1.00 s each")
+    assert waiting(0, 0, unawaited=9, unawaited_ns=9000 * MS, open=1, oldest_ns=40 * MS).ns("wait.parked")
+
+
 @pytest.mark.parametrize(("by_time", "parked_ms"), [("9 s", 9900), ("100 ms", 100)])
 def test_where_time_ends_waits_the_last_one_is_not_owed(by_time: str, parked_ms: int) -> None:
     """Datagrams: no calls are known there, and one wait was still open, or its wake-up was not seen."""

@@ -117,10 +117,11 @@ struct exchange_key {
 
 /* Requests of one name on one port, calls of one peer. */
 struct exchange_sum {
-	__u64 count;	  /* answered */
-	__u64 ns;	  /* requests: until the last byte of the answer; calls: until its first */
-	__u64 unanswered; /* the connection ended before */
-	__u64 unawaited;  /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
+	__u64 count;	    /* answered */
+	__u64 ns;	    /* requests: until the last byte of the answer; calls: until its first */
+	__u64 unanswered;   /* the connection ended before */
+	__u64 unawaited;    /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
+	__u64 unawaited_ns; /* of these calls, until more was sent */
 	__u64 untimed; /* requests of which nothing tells whether they were answered, or had to be; of UDP: all received */
 	__u64 unsure;	/* answered ones of which that is not sure, see there */
 	__u64 open;	/* not answered when the window ended */
@@ -181,7 +182,7 @@ struct inside {
 	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
 };
 
-#define EXCHANGE_SUMS 30 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 31 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

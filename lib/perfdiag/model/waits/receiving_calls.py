@@ -105,7 +105,8 @@ def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchang
     for line in exchanges:
         if line.direction in ("connected", "datagram"):
             open_ns = min(line.oldest_ns, window_ns) if line.oldest_ns else window_ns
-            calls[line.object] += line.sum_ns + line.open * open_ns + line.unanswered * window_ns
+            given_up_ns = line.unawaited_ns or 0 if line.count else 0  # who never answers was perhaps never to
+            calls[line.object] += line.sum_ns + given_up_ns + line.open * open_ns + line.unanswered * window_ns
     return frozenset(peer for peer, ns in waited.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
 
 

@@ -102,6 +102,7 @@ class Exchange(Line, tag="exchange"):
     over_slo_unread_error_ns: Nanoseconds = 0
     unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection ended
     unawaited: Count = 0  # calls: a wait for their answer ended by a timeout, and more was sent
+    unawaited_ns: Nanoseconds | None = None  # of these, until more was sent
     untimed: Count = 0  # requests of which nothing tells whether they were answered, or had to be
     # of `count`, those that may have been no requests: what the target then sent may be news of its own accord
     unsure: Count = 0

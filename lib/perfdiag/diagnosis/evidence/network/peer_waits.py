@@ -28,6 +28,8 @@ class PeerWaits:
     taken_ns: int  # the same
     like_delayed: bool  # acknowledgements that a kernel delays by 40 ms would look the same
     answers: int | None  # how many came; None: not known
+    given_up: int  # calls after which the target sent more, when a wait for their answer had ended by its timeout
+    given_up_ns: int  # how long these calls had taken until then
     short: bool  # all that was asked was as short as an acknowledgement, and nobody asked the target meanwhile
 
     @property
@@ -110,6 +112,8 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
         rest.sum_ns,
         like_delayed,
         _answers(calls, set(keys)),
+        sum(line.unawaited for line in calls),
+        sum(line.unawaited_ns or 0 for line in calls),
         may_acknowledge(model, calls),
     )
 

@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of, lengths, telling
+from perfdiag.diagnosis.evidence.network.given_up_calls import given_up_calls
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
@@ -107,8 +108,8 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     sent = datagrams(model, keys)
     if sent.unanswered:
         return _unanswered(model, found, sent)
-    if doubtful := _silent(model, found, sent, group):
-        return doubtful
+    if other := given_up_calls(model, found) or _silent(model, found, sent, group):
+        return other
     severity, claim, remedies, mechanism, headline = _judgement(model, found)
     evidence = [waits(together(group), f"waits for {found.name}"), *sent.evidence]
     round_trip = found.round_trip_ns
