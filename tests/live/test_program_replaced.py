@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from live.support.changed_code import changed_code
 from live.support.fixtures import Attach, Cleanup
 from live.support.workload import ROOT
 from unit.support.c_programs import compile_c
@@ -41,18 +41,6 @@ def make_slow(path: Path) -> None:
         file.write(struct.pack("<Q", at + size))
         file.seek(0x3C)
         file.write(struct.pack("<H", count + TABLES))
-
-
-def changed_code(pid: int, program: Path) -> list[int]:
-    """Return where the code that a process runs differs from the program's file."""
-    maps = Path(f"/proc/{pid}/maps").read_text()
-    [found] = re.findall(rf"^(\w+)-(\w+) r-xp (\w+) .* {program}$", maps, re.MULTILINE)
-    begin, end, offset = (int(number, 16) for number in found)
-    with open(f"/proc/{pid}/mem", "rb") as memory:
-        memory.seek(begin)
-        runs = memory.read(end - begin)
-    wanted = program.read_bytes()[offset:][: end - begin]
-    return [offset + at for at, byte in enumerate(wanted) if runs[at] != byte]
 
 
 @pytest.mark.timeout(120)

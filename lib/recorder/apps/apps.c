@@ -32,11 +32,14 @@ static const struct kind {
 		 SQL_POSTGRESQL,
 		 { .names = { "my_wait_event_info", "MyBEEntry" },
 		   .functions = { "pgstat_report_activity", "PortalRun" },
+		   .marks = { "PostmasterMain", "PostgresMain", "ProcessInterrupts", "heap_insert" },
 		   .version_prefix = "postgres (PostgreSQL) " } },
   mariadb = { "mariadb",
 	      "dispatch_command",
 	      SQL_MARIADB,
-	      { .functions = { "_Z16dispatch_command19enum_server_commandP3THDPcjb" }, .version_prefix = "MariaDB " } };
+	      { .functions = { "_Z16dispatch_command19enum_server_commandP3THDPcjb" },
+		.marks = { "_Z11mysqld_mainiPPc", "set_thd_proc_info", "my_thread_init", "_Z16close_connectionP3THDj" },
+		.version_prefix = "MariaDB " } };
 
 /* What is told of a program beside its addresses. */
 static struct app {
@@ -49,6 +52,12 @@ static struct app {
 } apps[PROGRAMS_MAX];
 static struct program programs[PROGRAMS_MAX];
 static size_t program_count;
+
+/*
+ * Only in the program itself are probes set.  Another one of that name may let exceptions pass through what the probe at
+ * a return has put on its stack, which ends it; a server's own caller has no handler for them.
+ */
+#define NOT_ITSELF "its program lacks functions that every such server exports: it is another one, or stripped of them"
 
 static const char *explain(const struct kind *kind, int err, const struct exports *exports)
 {
@@ -85,7 +94,10 @@ static void look_at_program(struct recorder *recorder, const struct session *ses
 	if (fd >= 0 && !is_of(fd, session))
 		return; /* it has begun to run another program */
 	*app = (struct app){ .kind = kind, .pid = session->pid, .lack = explain(kind, err, &exports) };
-	app->statements_lack = err ? app->lack : statements_attach(recorder, kind->server, fd, exports.offsets);
+	app->statements_lack = err ? app->lack
+			       : !exports_has_marks(&kind->wanted, &exports)
+				       ? NOT_ITSELF
+				       : statements_attach(recorder, kind->server, fd, exports.offsets);
 	if (!kind->wanted.names[0])
 		app->lack = app->statements_lack; /* nothing else is read of it */
 	memcpy(app->version, exports.version, sizeof(app->version));

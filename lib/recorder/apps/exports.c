@@ -18,6 +18,7 @@
 #include "symbols/symbols_child.h"
 
 #define SYMBOLS_MAX (1 << 20) /* PostgreSQL exports 11,000 */
+#define FUNCTION_BYTES_MIN 64
 
 struct question {
 	pid_t pid;
@@ -61,12 +62,15 @@ static uint64_t offset_of_code(Elf *elf, uint64_t address)
 	return 0;
 }
 
-static void find_function(Elf *elf, const char *name, uint64_t address, const struct exports_wanted *wanted,
+static void find_function(Elf *elf, const char *name, const GElf_Sym *symbol, const struct exports_wanted *wanted,
 			  struct exports *exports)
 {
 	for (int place = 0; name && place < FUNCTIONS_MAX && wanted->functions[place]; place++)
-		if (!strcmp(name, wanted->functions[place]))
-			exports->offsets[place] = offset_of_code(elf, address);
+		if (!strcmp(name, wanted->functions[place]) && symbol->st_size >= FUNCTION_BYTES_MIN)
+			exports->offsets[place] = offset_of_code(elf, symbol->st_value);
+	for (int mark = 0; name && mark < MARKS_MAX && wanted->marks[mark]; mark++)
+		if (!strcmp(name, wanted->marks[mark]))
+			exports->marks |= 1U << mark;
 }
 
 static void find_names(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const struct exports_wanted *wanted,
@@ -81,8 +85,7 @@ static void find_names(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, cons
 		if (symbol.st_shndx == SHN_UNDEF)
 			continue;
 		if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
-			find_function(elf, elf_strptr(elf, header->sh_link, symbol.st_name), symbol.st_value, wanted,
-				      exports);
+			find_function(elf, elf_strptr(elf, header->sh_link, symbol.st_name), &symbol, wanted, exports);
 		if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT)
 			continue;
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
@@ -110,21 +113,41 @@ static void find_version(const char *text, size_t length, const char *prefix, ch
 		memcpy(version, at, digits);
 }
 
+/* How a function begins that keeps registers or a place on the stack, as any long one does. */
+static bool begins_function(const unsigned char *code)
+{
+#if defined(__x86_64__)
+	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	return (code[0] & 0xf8) == 0x50 || (code[0] == 0x41 && (code[1] & 0xf8) == 0x50) ||    /* push */
+	       (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xec) || /* sub $n, %rsp */
+	       !memcmp(code, endbr64, sizeof(endbr64));
+#else
+	uint32_t word;
+
+	memcpy(&word, code, sizeof(word));
+	return (word & 0xffc003ff) == 0xa98003fd || (word & 0xff8003e0) == 0xa98003e0 || /* stp …, [sp, -n]! */
+	       (word & 0xff8003ff) == 0xd10003ff ||					 /* sub sp, sp, n */
+	       word == 0xd503233f || (word & 0xffffff3f) == 0xd503241f;			 /* paciasp, bti */
+#endif
+}
+
 /*
  * A probe is set in a page of the file, and the kernel waits for it without end where the file system does not answer:
- * it is read here first, where a deadline holds.
+ * it is read here first, where a deadline holds.  In the middle of an instruction, or in data, it would change what the
+ * program computes.
  */
-static void read_pages_of_functions(Elf *elf, struct exports *exports)
+static void check_functions(Elf *elf, struct exports *exports)
 {
 	size_t size = 0;
-	const volatile char *bytes = elf_rawfile(elf, &size);
+	const unsigned char *bytes = (const unsigned char *)elf_rawfile(elf, &size);
 
-	for (int place = 0; place < FUNCTIONS_MAX; place++) {
-		if (!bytes || exports->offsets[place] >= size)
+	for (int place = 0; place < FUNCTIONS_MAX; place++)
+		if (!bytes || exports->offsets[place] + FUNCTION_BYTES_MIN > size ||
+		    !begins_function(bytes + exports->offsets[place]))
 			exports->offsets[place] = 0;
-		else
-			(void)bytes[exports->offsets[place]];
-	}
+	if (exports->offsets[0] == exports->offsets[1])
+		exports->offsets[1] = 0;
 }
 
 static void read_program(int fd, const struct exports_wanted *wanted, struct exports *exports)
@@ -154,7 +177,7 @@ static void read_program(int fd, const struct exports_wanted *wanted, struct exp
 				find_version(data->d_buf, data->d_size, wanted->version_prefix, exports->version);
 		}
 	}
-	read_pages_of_functions(elf, exports);
+	check_functions(elf, exports);
 	elf_end(elf);
 }
 
@@ -194,6 +217,14 @@ static int receive_answer(int fd, struct exports *ret, int *ret_fd, int64_t dead
 	if (length < 0)
 		return (int)length;
 	return *ret_fd < 0 ? -ENODATA : receive_by(fd, ret, sizeof(*ret), deadline);
+}
+
+bool exports_has_marks(const struct exports_wanted *wanted, const struct exports *exports)
+{
+	for (int mark = 0; mark < MARKS_MAX && wanted->marks[mark]; mark++)
+		if (!(exports->marks & 1U << mark))
+			return false;
+	return true;
 }
 
 int exports_find(pid_t pid, const struct exports_wanted *wanted, struct exports *ret, int *ret_fd,
