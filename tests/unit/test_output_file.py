@@ -189,6 +189,21 @@ def test_a_recording_for_which_there_is_no_room(tmp_path: Path) -> None:
     assert not (tmp_path / "x.rec").exists(), "the folder is root's, and whoever writes is not root any more"
 
 
+def test_what_was_emptied_for_nothing_is_told(tmp_path: Path) -> None:
+    """The file system was full: the notes that a careless -o named were gone without a word."""
+    path = tmp_path / "notes"
+    path.write_text("my precious notes\n")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, before[1]))
+    try:
+        file = begun(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    os.write(file.fd, b"x" * 99 + b"\n")
+    with pytest.raises(PerfdiagError, match="nothing was written to .*, and the 18 bytes it held are gone: File too"):
+        file.check()
+
+
 def test_a_recording_that_is_there_is_emptied_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "x.rec"
     path.write_bytes(b"old" * len(RECORDING))

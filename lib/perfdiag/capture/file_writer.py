@@ -31,7 +31,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
 BEGIN = b"begin"  # told to a keeper once there is something to record: until then the file stays as it was
-_NOTHING: dict[str, Any] = dict.fromkeys(("size", "complete", "meddled", "moved", "error", "hint"))
+_NOTHING: dict[str, Any] = dict.fromkeys(("size", "replaced", "complete", "meddled", "moved", "error", "hint"))
 READING, WRITING, CLOSING = range(3)  # what a keeper may wait for: the recorder, or twice its file system
 
 
@@ -91,13 +91,14 @@ def _is_told_to_begin(answers: socket.socket, reader: int) -> bool:
 
 def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str | None]) -> dict[str, Any]:
     """Copy until the end of the pipe; if the file is full, remove the last half line."""
-    size = lines_bytes = 0
+    size = lines_bytes = replaced = 0
     tail, failure, meddled, moved = b"", OSError(), None, None
     try:
         while part := os.read(reader, PART_BYTES):
             progress.doing = WRITING
             if not size:
                 privileges.set_aside()  # not given up: with no line written, root may be needed to take back the file
+                replaced = os.fstat(fd).st_size
                 os.ftruncate(fd, 0)  # not before: a recording that does not come about leaves the one that was there
             while part:
                 count = os.write(fd, part)
@@ -125,7 +126,7 @@ def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str 
     last_line = tail.rstrip(b"\n").rpartition(b"\n")[2]
     complete = not failure.errno and tail.endswith(b"\n") and b'"footer"' in last_line
     told = {"error": failure.strerror, "hint": _remedy(failure) if failure.errno else None}
-    return {"size": size, "complete": complete, "meddled": meddled, "moved": moved, **told}
+    return {"size": size, "replaced": replaced, "complete": complete, "meddled": meddled, "moved": moved, **told}
 
 
 def _remedy(error: OSError) -> str:

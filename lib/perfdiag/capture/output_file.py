@@ -130,7 +130,8 @@ class OutFile:
         if not told["complete"]:
             why = told["error"] or why or "the recorder ended before its end"
             if not told["size"]:
-                raise PerfdiagError(f"nothing was written to {name}: {why}", told["hint"] or "record again")
+                gone = f", and the {told['replaced']:,} bytes it held are gone" if told["replaced"] else ""
+                raise PerfdiagError(f"nothing was written to {name}{gone}: {why}", told["hint"] or "record again")
             raise PerfdiagError(
                 f"{name} is cut short after {told['size']:,} bytes: {why}{moved}",
                 f"read what is there: {to_read}",
