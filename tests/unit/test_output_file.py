@@ -200,7 +200,7 @@ def test_what_was_emptied_for_nothing_is_told(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     os.write(file.fd, b"x" * 99 + b"\n")
-    with pytest.raises(PerfdiagError, match="nothing was written to .*, and the 18 bytes it held are gone: File too"):
+    with pytest.raises(PerfdiagError, match=r"nothing was written to .*, and the 18 bytes it held are gone: File too"):
         file.check()
 
 
