@@ -161,6 +161,9 @@ def test_the_head_hides_nothing() -> None:
     assert "left out" in notes(Builder(descendants=False).thread("a"))
     assert "RESTARTED: 100 became sh after 4.00 s" in notes(Builder().thread("a").event("exec", "sh", at="4 s"))
     assert "RESTARTED" not in notes(Builder().thread("a").event("exec", "sh", at="1 ms"))
+    assert "RESTARTED" not in notes(Builder(asked="-- ./run").thread("a").event("exec", "run", at="1 ms"))
+    early = notes(Builder(asked="--pid 100").thread("a").event("exec", "sh", at="1 ms"))
+    assert "RESTARTED: 100 became sh after 1.00 ms" in early, "a process that was there has no exec of its own"
     assert "RESTARTED" not in notes(Builder().thread("a").event("exec", "sh", at="4 s", pid=7))
     assert "3 threads ended" in notes(Builder().exited("sh", threads=3))
     assert notes(Builder().thread("a")) == ""
