@@ -30,7 +30,8 @@ def forking(children: int = 50, *, copies: int = 100, others: int = 300, only: b
 
 
 def of_size(builder: Builder, resident_bytes: int | None = 4 << 30) -> Model:
-    process = SimpleNamespace(resident_bytes=resident_bytes, nice=0, cpus_allowed=None, status={}, thread_cpus=None)
+    known = {"nice": 0, "cpus_allowed": None, "status": {}, "thread_cpus": None, "tracer": 0}
+    process = SimpleNamespace(resident_bytes=resident_bytes, **known)
     return knowing(builder.model(), processes={100: process})
 
 
