@@ -11,6 +11,7 @@ from perfdiag.report.verdict.verdict import decide
 from unit.support import Builder
 from unit.support.exchanges import served
 from unit.support.judging import finding, findings
+from unit.support.reports import verdict
 
 PEER, S = "IPC-PEER-SLOW", 1_000_000_000
 
@@ -179,6 +180,28 @@ def test_requests_that_wait_at_a_pipe_wait_for_an_answer(inside: int, severity: 
     for line in served(100, S // 10, {"ipc.pipe": inside, "cpu.user": 10 * S - inside}, object="port:80"):
         builder.line(line)
     assert finding(builder.model(), PEER).severity is severity
+
+
+@pytest.mark.parametrize(
+    ("inside", "beside", "severity"),
+    [(4, 0, Severity.WARNING), (2, 0, Severity.INFO), (4, 2, Severity.INFO), (0, 0, Severity.INFO)],
+)
+def test_in_a_request_nobody_waits_at_a_pipe_for_work(inside: int, beside: int, severity: Severity) -> None:
+    """A server hands each request to another process through a pipe, as CGI does; `beside`: waits at another pipe."""
+    builder = Builder().thread("httpd", cpu_user="1 s")
+    builder.row("ipc.pipe", "pipe:7", durations={"50 ms": 100}, waker_tid=900, waker_count=100, waker_comm="backend")
+    if beside:
+        builder.row("ipc.pipe", "pipe:8", durations={"1 s": beside})
+    for line in served(100, S // 10, {"ipc.pipe": inside * S, "cpu.user": (10 - inside) * S}, object="port:80"):
+        builder.line(line)
+    found = next(each for each in findings(builder.model(), PEER) if "backend (900)" in each.claim)
+    assert found.severity is severity, found
+    assert ("backend (900) answers slowly at pipe 7" in found.claim) == (severity is not Severity.INFO)
+    assert found.remedies[0].text == "measure the other end: perfdiag latency --pid 900"
+    kind, text = (
+        verdict(builder.model(), *findings(builder.model(), PEER)) if severity is Severity.WARNING else ("", "")
+    )
+    assert "Nothing abnormal" not in text and (not kind or "backend (900) answers slowly" in text)
 
 
 def test_what_may_acknowledge_is_no_question_of_a_member_either() -> None:

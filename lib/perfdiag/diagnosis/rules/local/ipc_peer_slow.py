@@ -50,7 +50,7 @@ OTHER_END = "'s other end"
     " is a fault if that stage sleeps and others have asked it for something.",
     alternatives="A worker that reads its jobs from a pipe or socket looks like a client of a slow server. If"
     " nothing arrived at all, nothing was asked for, or only acknowledgements were sent, the finding"
-    " does not decide.",
+    " does not decide, unless the waits are inside requests: there nobody waits for jobs.",
     remedies="Measure the other process in the same way.",
     verify="Waits for the peer take less than 10 ms, or writers wait less for it.",
     elsewhere=True,
@@ -104,7 +104,8 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     measure = (
         f"measure the other end: perfdiag latency {f'--pid {other}' if other else '--pid PEER (lsof -E names it)'}"
     )
-    if slow and not writes and (not asked or may_acknowledge(model, calls_to(model, keys))):
+    in_request = _in_requests(model, rows)
+    if slow and not writes and not in_request and (not asked or may_acknowledge(model, calls_to(model, keys))):
         whom = where.removeprefix(" at ") or who.removesuffix(OTHER_END)
         came = f"half of that in waits of {about(typical_ns(whole))}{f' for {who}' if where else ''}"
         may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
@@ -122,12 +123,12 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         severity=fault(model, whole.sum_ns) if slow else Severity.INFO,
         doubts=[
             "it is unknown who ends the waits: no thread ends half of them" if in_turn else "",
-            "" if writes or not slow else LOOKS_THE_SAME,
+            "" if writes or in_request or not slow else LOOKS_THE_SAME,
             "that it writes is inferred from sampled stacks" if writes and slow and sampled else "",
         ],
         evidence=evidence,
         remedies=[fix(measure)],
-        alternatives=[] if writes else ["a worker that waits for its next job"],
+        alternatives=[] if writes or in_request else ["a worker that waits for its next job"],
         verify=_check(model, whole, f"for {who}{where}", writes=writes),
         others=_others(model, rows, waker),
     )
@@ -174,6 +175,15 @@ def _asked(model: Model, rows: list[Row]) -> bool:
     is requested through a pipe, nor through a pair of sockets without calls."""
     calls = {each.line.object for each in model.exchanges if each.line.direction == "connected"}
     return rows[0].account == UNIX and (not model.measured("requests") or any(row.key in calls for row in rows))
+
+
+def _in_requests(model: Model, rows: list[Row]) -> bool:
+    """Return whether most of the waits were surely inside requests: there nobody waits for work, but for what the
+    request needs.  The time in requests is known by account only, so waits at other ends are taken off it."""
+    time, account = model.request_time, rows[0].account
+    in_requests_ns = time.accounts.get(account, 0) if time else 0
+    elsewhere_ns = model.ns(account) - total_ns(rows)
+    return 2 * (in_requests_ns - elsewhere_ns) >= total_ns(rows) > 0
 
 
 def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Finding:
