@@ -71,6 +71,27 @@ static __always_inline __u32 datagram_direction(__u16 port)
 	return port == LOOKUP_PORT ? DIRECTION_LOOKUP : DIRECTION_DATAGRAM;
 }
 
+/*
+ * Was it given an address or a port of its own, to be found there?  What it sends before it has received anything in the
+ * window may be an answer to what it got before: taken for a question, the next question would be its answer.  Who asks
+ * lets the kernel choose, but for name servers, which choose a port by chance.
+ */
+static __always_inline bool may_serve(const struct sock *sock, __u16 port)
+{
+	return port != LOOKUP_PORT &&
+	       BPF_CORE_READ_BITFIELD_PROBED(sock, sk_userlocks) & (SOCK_BINDADDR_LOCK | SOCK_BINDPORT_LOCK);
+}
+
+/* Where others ask: a port of this host. */
+static __always_inline struct connection *follow_port(struct sock *sock)
+{
+	struct connection *connection = follow(sock, sock->__sk_common.skc_family, DIRECTION_DATAGRAM_PORT);
+
+	if (connection)
+		connection->object = OBJECT(OBJECT_PORT, LOAD(sock, sock, __sk_common.skc_num));
+	return connection;
+}
+
 /* It asks somebody else now: what it asked the one before has no answer, or not yet. */
 static __always_inline void turn_to_peer(struct connection *connection, __u64 peer, __u16 port, __u64 now)
 {
@@ -98,6 +119,8 @@ static __always_inline struct connection *datagram_to(struct sock *sock, __u64 n
 		turn_to_peer(connection, peer, port, now);
 	if (connection || !peer)
 		return connection;
+	if (may_serve(sock, port))
+		return follow_port(sock);
 	connection = follow(sock, sock->__sk_common.skc_family, datagram_direction(port));
 	if (connection)
 		connection->object = peer;
@@ -112,8 +135,5 @@ static __always_inline struct connection *datagram_from(struct sock *sock, bool 
 	*known = connection;
 	if (connection || sock->__sk_common.skc_dport)
 		return connection;
-	connection = follow(sock, sock->__sk_common.skc_family, DIRECTION_DATAGRAM_PORT);
-	if (connection)
-		connection->object = OBJECT(OBJECT_PORT, LOAD(sock, sock, __sk_common.skc_num));
-	return connection;
+	return follow_port(sock);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 
 import pytest
@@ -12,10 +13,11 @@ from perfdiag.recording import schema
 from perfdiag.report.verdict.verdict import decide
 
 from live.support.calling import fault, running_server
-from live.support.fixtures import Attach, Cleanup
+from live.support.fixtures import Attach, Cleanup, Serving
 from live.support.model import model_of
 from live.support.recording import Recording
 from live.support.serving import stopped
+from live.support.workload import PATIENCE_SECONDS
 
 WINDOW_SECONDS, EACH_SECONDS = 2.0, 0.1
 # PORT, HOW it sends, and what it does AFTER: it waits for the answer at most so long, or in a loop for anything.
@@ -179,3 +181,27 @@ def test_a_relay(answers: bool, attach: Attach, cleanup: Cleanup) -> None:
         assert found.kind != "cannot tell", found
     else:  # on a busy host the wait for its CPUs leads, and what is unknown stands beside it
         assert found.kind == "cannot tell" or found.ids == ["CPU-CONTENTION"], found
+
+
+def test_an_answer_under_way_when_the_recording_begins(serving: Serving, attach: Attach) -> None:
+    """Its answers were calls, answered by the next question of a client that asks at once."""
+    server = serving(f"datagrams({EACH_SECONDS})")
+    ended = threading.Event()
+    with socket.socket(type=socket.SOCK_DGRAM) as client:
+        client.settimeout(PATIENCE_SECONDS)
+
+        def ask() -> None:
+            while not ended.is_set():
+                client.sendto(b"question", ("127.0.0.1", server.port))
+                client.recv(100)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        try:
+            recording = recorded(attach, server.pid)
+        finally:
+            ended.set()
+            asking.join()
+    (line,) = recording.of(schema.Exchange)
+    assert (line.direction, line.object, line.count) == ("datagram_port", f"port:{server.port}", 0), line
+    assert line.untimed > 0.5 * WINDOW_SECONDS / EACH_SECONDS, line
