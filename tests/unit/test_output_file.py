@@ -9,6 +9,7 @@ import shlex
 import signal
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +32,17 @@ def begun(path: Path) -> output_file.OutFile:
     file = output_file.create(str(path))
     file.begin()
     return file
+
+
+@contextmanager
+def room_for(size_bytes: int) -> Iterator[None]:
+    """Files of who is started now get no longer than that."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture(autouse=True)
@@ -60,12 +72,8 @@ def test_a_recording_that_stops_early(tmp_path: Path) -> None:
 def test_half_a_line_is_taken_back(tmp_path: Path) -> None:
     """A file at its limit, a full disk: its lines are whole."""
     path, limit = tmp_path / "x.rec", 10_007
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
+    with room_for(limit):
         file = begun(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     line = b"x" * 99 + b"\n"
     os.write(file.fd, line * 101)
     with pytest.raises(PerfdiagError, match="cut short after 10,000 bytes: File too large"):
@@ -175,33 +183,18 @@ def test_what_was_never_begun_leaves_the_old_one(tmp_path: Path) -> None:
     assert not made.exists() and there.read_text() == "old"
 
 
-def test_a_recording_for_which_there_is_no_room(tmp_path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50, before[1]))
-    try:
-        file = begun(tmp_path / "x.rec")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+@pytest.mark.parametrize(("old", "gone"), [("", ""), ("my precious notes\n", ", and the 18 bytes it held are gone")])
+def test_a_recording_for_which_there_is_no_room(old: str, gone: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.rec"
+    if old:
+        path.write_text(old)
+    with room_for(50):
+        file = begun(path)
     os.write(file.fd, b"x" * 99 + b"\n")
-    with pytest.raises(PerfdiagError, match=r"nothing was written to .*: File too large") as caught:
+    with pytest.raises(PerfdiagError, match=f"nothing was written to {path}{gone}: File too large") as caught:
         file.check()
     assert "ulimit -f" in (caught.value.hint or "")
-    assert not (tmp_path / "x.rec").exists(), "the folder is root's, and whoever writes is not root any more"
-
-
-def test_what_was_emptied_for_nothing_is_told(tmp_path: Path) -> None:
-    """The file system was full: the notes that a careless -o named were gone without a word."""
-    path = tmp_path / "notes"
-    path.write_text("my precious notes\n")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50, before[1]))
-    try:
-        file = begun(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    os.write(file.fd, b"x" * 99 + b"\n")
-    with pytest.raises(PerfdiagError, match=r"nothing was written to .*, and the 18 bytes it held are gone: File too"):
-        file.check()
+    assert path.exists() == bool(old), "the folder is root's, and whoever writes is not root any more"
 
 
 def test_a_recording_that_is_there_is_emptied_by_the_next_one(tmp_path: Path) -> None:
