@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import mmap
 import os
-import resource
 import shlex
 import signal
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,30 +17,12 @@ import pytest
 from perfdiag.capture import file_writer, output_file
 from perfdiag.common.errors import PerfdiagError, UsageError
 
-from unit.support.house import RECORDING
+from unit.support.house import RECORDING, begun
 from unit.support.waiting import until
 
 
 def children() -> set[int]:
     return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
-
-
-def begun(path: Path) -> output_file.OutFile:
-    """Return the file of a recording that has come about."""
-    file = output_file.create(str(path))
-    file.begin()
-    return file
-
-
-@contextmanager
-def room_for(size_bytes: int) -> Iterator[None]:
-    """Files of who is started now get no longer than that."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture(autouse=True)
@@ -67,18 +47,6 @@ def test_a_recording_that_stops_early(tmp_path: Path) -> None:
     os.write(file.fd, RECORDING[:100])
     with pytest.raises(PerfdiagError, match="cut short after 100 bytes: the recorder ended before its end"):
         file.check()
-
-
-def test_half_a_line_is_taken_back(tmp_path: Path) -> None:
-    """A file at its limit, a full disk: its lines are whole."""
-    path, limit = tmp_path / "x.rec", 10_007
-    with room_for(limit):
-        file = begun(path)
-    line = b"x" * 99 + b"\n"
-    os.write(file.fd, line * 101)
-    with pytest.raises(PerfdiagError, match="cut short after 10,000 bytes: File too large"):
-        file.check()
-    assert path.read_bytes() == line * 100
 
 
 def test_two_do_not_write_one_file(tmp_path: Path) -> None:
@@ -181,20 +149,6 @@ def test_what_was_never_begun_leaves_the_old_one(tmp_path: Path) -> None:
         with pytest.raises(PerfdiagError, match=f"nothing was written to {path}"):
             file.check()
     assert not made.exists() and there.read_text() == "old"
-
-
-@pytest.mark.parametrize(("old", "gone"), [("", ""), ("my precious notes\n", ", and the 18 bytes it held are gone")])
-def test_a_recording_for_which_there_is_no_room(old: str, gone: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.rec"
-    if old:
-        path.write_text(old)
-    with room_for(50):
-        file = begun(path)
-    os.write(file.fd, b"x" * 99 + b"\n")
-    with pytest.raises(PerfdiagError, match=f"nothing was written to {path}{gone}: File too large") as caught:
-        file.check()
-    assert "ulimit -f" in (caught.value.hint or "")
-    assert path.exists() == bool(old), "the folder is root's, and whoever writes is not root any more"
 
 
 def test_a_recording_that_is_there_is_emptied_by_the_next_one(tmp_path: Path) -> None:

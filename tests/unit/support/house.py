@@ -11,11 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from perfdiag.capture import output_file
+
 from conftest import ROOT
 from unit.support.recording import Builder
 from unit.support.waiting import until
 
 RECORDING = Builder(window="1 s").thread("worker", cpu_user="300 ms", disk_flush=("500 ms", 10)).bytes()
+
+
+def begun(path: Path) -> output_file.OutFile:
+    """Return the file of a recording that has come about."""
+    file = output_file.create(str(path))
+    file.begin()
+    return file
 
 
 @dataclass
@@ -83,4 +92,4 @@ class House:
         until(told, f"the recorder was told to {order}")
 
 
-__all__ = ["RECORDING", "House"]
+__all__ = ["RECORDING", "House", "begun"]
