@@ -24,9 +24,17 @@ static __always_inline void turn_to(struct record *record, const struct socket_i
 	record->serving = *id;
 }
 
+/* Who polls or works for a ring of io_uring moves the bytes of others' requests; who serves them is not told. */
+static __always_inline bool moves_for_others(void)
+{
+	return bpf_get_current_task_btf()->flags & PF_IO_WORKER;
+}
+
 /* The thread works for that request, whatever it did before. */
 static __always_inline void serve(struct record *record, const struct socket_id *id, __u64 now)
 {
+	if (moves_for_others())
+		return;
 	record->serving_sure = 1;
 	if (record->serving.cookie != id->cookie)
 		turn_to(record, id, connection_at(&record->serving), now);
@@ -200,6 +208,12 @@ static __always_inline void receive_request(struct record *record, struct connec
 		if (connection->beginning_bytes)
 			name_rest(connection, bytes);
 		serve(record, id, now);
+		return;
+	}
+	if (moves_for_others()) {
+		end_request(connection);
+		connection->exchange = EXCHANGE_NONE;
+		COUNT_EXCHANGES(connection, untimed);
 		return;
 	}
 	looks = look_at_request(connection, bytes, &name);

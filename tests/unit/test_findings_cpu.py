@@ -252,6 +252,17 @@ def test_a_full_thread_that_is_in_the_kernel_says_so_and_what_for() -> None:
     assert "97 %" in claim("300 ms", "9400 ms", 20)
 
 
+def test_the_poller_of_a_ring_limits_nobody() -> None:
+    """A server slept 20 ms over each request, and was told that the kernel's poller of its ring was the limit."""
+
+    def found(name: str, user: str) -> bool:
+        builder = Builder().thread("app", wait_timer="9 s").thread(name, tid=101, cpu_kernel="9700 ms", cpu_user=user)
+        return any(each.id == "CPU-SINGLE-THREAD" for each in diagnose(builder.model()).findings)
+
+    assert not found("iou-sqp-100", "0 ns")
+    assert found("iou-sqp-100", "100 ms") and found("worker", "0 ns")
+
+
 def test_samples_are_those_of_its_process_whichever_thread_was_met_first() -> None:
     builder = Builder().thread("main", tid=100, cpu_user="9700 ms").thread("worker", tid=101, cpu_user="200 ms")
     builder.thread("other", pid=200, cpu_user="200 ms").stack("cpu", user=["other (app)"], count=400)

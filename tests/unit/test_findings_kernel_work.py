@@ -37,6 +37,7 @@ def advice(builder: Builder) -> list[str]:
         ("do_sys_openat2", "open_file_cache"),
         ("net_rx_action", "ethtool -k"),
         ("tcp_sendmsg", "sendmmsg"),
+        ("io_sq_thread", "sq_thread_idle"),
         ("ovl_copy_up_flags", "metacopy=on"),
         ("fanotify_handle_event", "fanotify"),
         ("crypt_convert", "cryptsetup benchmark"),

@@ -38,6 +38,11 @@ class Kind:
 KINDS = (
     Kind("kernel locks held by other CPUs", LOCK_SPINS),
     Kind(
+        "polling a ring of io_uring (SQPOLL)",
+        ("io_sq_thread",),
+        "let the poller sleep sooner (sq_thread_idle), or set the ring up without IORING_SETUP_SQPOLL",
+    ),
+    Kind(
         "polling for work",
         ("__x64_sys_sched_yield", "do_sched_yield", "do_sys_poll", "do_select", "core_sys_select"),
         "block until there is work (no timeout 0, no sched_yield loop); with many descriptors use epoll, not poll or"

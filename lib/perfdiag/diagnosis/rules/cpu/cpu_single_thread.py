@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
@@ -28,6 +29,7 @@ from perfdiag.diagnosis.significance import by_key, duration, fault, fix, percen
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
+_RING_POLLER = re.compile(r"iou-sqp-\d+")
 # Waits of others that the thread ended: its locks, its pipes and sockets.
 DEPENDENT = ("lock.futex", "lock.file", "lock.kernel", "lock.database", "ipc.pipe", "ipc.unix")
 
@@ -75,7 +77,8 @@ def single_thread(model: Model) -> Iterable[Outcome]:
         yield _finding(model, stage.thread, pipeline.rows, pipeline.waited_for(stage), claim, beside, waits_told=True)
         return
     asking = {loop.pid for loop in spinning(model)}
-    running = [thread for thread in running if thread.pid not in asking]  # a polling loop always runs
+    # A polling loop always runs.
+    running = [thread for thread in running if thread.pid not in asking and not _polls_ring(thread)]
     running = [thread for thread in running if CpuSamples(model, thread.pid).recording.share < 0.5]
     saturated = [thread for thread in running if _load(thread) >= saturation]
     second = max((_load(thread) for thread in running if _load(thread) < saturation), default=0.0)
@@ -101,6 +104,12 @@ def single_thread(model: Model) -> Iterable[Outcome]:
     claim = f"{plain(thread.comm)} runs {percent(_load(thread))} of the time while {idle}, with {cpus} CPUs available"
     beside = f"{f'the busiest of {others} others' if others > 1 else 'the other thread'} ran {percent(second)}"
     yield _finding(model, thread, waiting, total_ns(waiting), claim, beside, waits_told=False)
+
+
+def _polls_ring(thread: ThreadLedger) -> bool:
+    """Return whether this is the kernel's thread that looks for work in a ring of io_uring (SQPOLL): it runs as long as
+    the program has asked for, whatever there is to do. Others may have its name, but not without code of their own."""
+    return bool(_RING_POLLER.fullmatch(thread.comm)) and not thread.ns("cpu.user")
 
 
 def _limiting_stage(model: Model) -> tuple[Pipeline, Stage] | None:
