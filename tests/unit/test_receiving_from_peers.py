@@ -119,7 +119,7 @@ def test_who_goes_on_after_a_timeout_and_is_answered_has_waited_in_vain() -> Non
     assert model.ns("net.receive") == 9_900_000_000
     first = diagnose(model).findings[0]
     assert first.id == "NET-PEER-SLOW" and first.inside
-    assert first.headline.endswith("end by the target's own timeout, 1.00 s each")
+    assert first.headline.endswith("end by timeouts of the target, 1.00 s each")
     assert waiting(0, 0, unawaited=9, unawaited_ns=9000 * MS, open=1, oldest_ns=40 * MS).ns("wait.parked")
 
 

@@ -341,7 +341,7 @@ def in_brief(holder: Holder) -> str:
     if holder.another:
         return f", and {who} waits for another lock"
     if not holder.root:
-        return f", mostly held by {brief(holder.name)}" if holder.one else ""
+        return f", held by {brief(holder.name)}" if holder.one else ""
     doing = does_in_brief(holder.way or holder.root)
     return f", which {doing}" if holder.known else f", and {who} {doing}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism
@@ -22,10 +23,10 @@ def given_up_calls(model: Model, found: PeerWaits) -> Finding | None:
     return conclude(
         model,
         claims_of(found.rows),
-        headline=f"Waits for an answer of {brief(found.name)} end by the target's own timeout, {each} each",
+        headline=f"Waits for an answer of {brief(found.name)} end by timeouts of {subject(model)}, {each} each",
         claim=(
-            f"{plural(count, 'wait')} for an answer of {found.name} ended by a timeout of the target, {each} each:"
-            " then it sent more."
+            f"{plural(count, 'wait')} for an answer of {found.name} ended by a timeout of {subject(model)},"
+            f" {each} each: then it sent more."
         ),
         mechanism=Mechanism.SLEEP,
         inside=True,

@@ -76,10 +76,7 @@ def single_thread(model: Model) -> Iterable[Outcome]:
         claim, beside = _stage_claim(stage, len(pipeline.stages) - 1), pipeline.waiting_words
         yield _finding(model, stage.thread, pipeline.rows, pipeline.waited_for(stage), claim, beside, waits_told=True)
         return
-    asking = {loop.pid for loop in spinning(model)}
-    # A polling loop always runs.
-    running = [thread for thread in running if thread.pid not in asking and not _polls_ring(thread)]
-    running = [thread for thread in running if CpuSamples(model, thread.pid).recording.share < 0.5]
+    running = _working(model, running)
     saturated = [thread for thread in running if _load(thread) >= saturation]
     second = max((_load(thread) for thread in running if _load(thread) < saturation), default=0.0)
     if len(saturated) != 1 or len(alone) < 2 or second > cpu_policy.single_thread_others_share or cpus < 2:
@@ -104,6 +101,13 @@ def single_thread(model: Model) -> Iterable[Outcome]:
     claim = f"{plain(thread.comm)} runs {percent(_load(thread))} of the time while {idle}, with {cpus} CPUs available"
     beside = f"{f'the busiest of {others} others' if others > 1 else 'the other thread'} ran {percent(second)}"
     yield _finding(model, thread, waiting, total_ns(waiting), claim, beside, waits_told=False)
+
+
+def _working(model: Model, threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
+    """Return the threads without loops that poll, which always run, and without those that the recording slows."""
+    asking = {loop.pid for loop in spinning(model)}
+    working = [thread for thread in threads if thread.pid not in asking and not _polls_ring(thread)]
+    return [thread for thread in working if CpuSamples(model, thread.pid).recording.share < 0.5]
 
 
 def _polls_ring(thread: ThreadLedger) -> bool:
