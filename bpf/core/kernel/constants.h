@@ -29,7 +29,7 @@
 #define AF_INET6 10
 #define AF_VSOCK 40
 #define SOCK_STREAM 1
-#define SOCK_NOSPACE 2 /* a bit of socket.flags */
+#define SOCK_NOSPACE 2	     /* a bit of socket.flags */
 #define SOCK_BINDADDR_LOCK 4 /* of sk_userlocks: bind() named an address, or a port */
 #define SOCK_BINDPORT_LOCK 8
 #define TCP_ESTABLISHED 1
