@@ -167,7 +167,7 @@ readme: build workloads ## put the report of a fresh demo into README.md
 ##@ Habits
 .PHONY: lint lint-c lint-python lint-shell lint-man lint-prose fmt lock check-arm64
 C_FILES = $(wildcard bpf/*/*.[ch] bpf/core/*/*.[ch] lib/recorder/*.[ch] lib/recorder/*/*.[ch] tests/workloads/*.[ch] tests/bench/*.[ch] tests/unit/c/*.[ch])
-SHELL_FILES = $(shell grep -rlIE '^\#!/bin/(ba)?sh' .ci lib packaging tests 2>/dev/null)
+SHELL_FILES = $(shell grep -rlIE --exclude='*.toml' '^\#!/bin/(ba)?sh' .ci lib packaging tests 2>/dev/null)
 
 lint: lint-c lint-python lint-shell lint-man lint-prose ## what CI checks besides the tests
 
