@@ -89,9 +89,12 @@ def _of_processes(model: Model, stopped: Sequence[Stop]) -> Finding:
 
 
 def _severity(model: Model, first: Stop) -> Severity:
-    """Return a warning for a process that is stopped now, for longer than a moment, or was for much of the window."""
+    """Return a warning for a process that is stopped now, for longer than a moment, or was for much of the window, but
+    not by a tracer at each of its calls: that is TARGET-TRACED."""
+    process = model.facts.processes.get(first.pid)
     now = first.lasts_ns >= idle_policy.stopped_felt_share * model.window_ns
-    return Severity.WARNING if now or first.ns >= idle_policy.stopped_share * model.window_ns else Severity.INFO
+    long = first.ns >= idle_policy.stopped_share * model.window_ns and not (process and process.tracer)
+    return Severity.WARNING if now or long else Severity.INFO
 
 
 def _who(model: Model) -> str:
