@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import module_of
 from perfdiag.recording import schema
 
@@ -17,6 +17,7 @@ _TRAP = ("asm_exc_int3", "exc_int3", "asm_exc_debug", "exc_debug_user", "el0_dbg
 _BPF = re.compile(r"bpf_prog_[0-9a-f]{16}_(\w+)")
 
 
+@once
 def in_own_probe(model: Model) -> Callable[[schema.Stack], bool]:
     """Return what tells a sample inside a probe of perfdiag.  Probes of others (a tracer, an agent) are not, nor is a
     trap of a process under a debugger."""

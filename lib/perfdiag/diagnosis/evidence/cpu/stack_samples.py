@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.cpu.own_probes import in_own_probe
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Claim
 from perfdiag.diagnosis.significance import percent, plain
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import is_named, module_of, of_system, own_callers, readable
 from perfdiag.recording import schema
 
@@ -52,8 +52,8 @@ class CpuSamples:
     def __init__(self, model: Model, pid: int | None = None) -> None:
         stacks: Sequence[schema.Stack] = [
             stack
-            for stack in model.stacks
-            if stack.kind == "cpu" and stack.account.startswith("cpu.") and pid in (None, stack.pid)
+            for stack in (model.stacks if pid is None else model.stacks_of(pid))
+            if stack.kind == "cpu" and stack.account.startswith("cpu.")
         ]
         self.count = sum(stack.count for stack in stacks)
         of_recording = in_own_probe(model)
@@ -154,6 +154,13 @@ class CpuSamples:
         return part_of(count, self.count)
 
 
+@once
+def slowed_processes(model: Model) -> frozenset[int]:
+    """Return the processes of whose CPU samples at least half are inside perfdiag's own probes."""
+    pids = {stack.pid for stack in model.stacks}
+    return frozenset(pid for pid in pids if CpuSamples(model, pid).recording.share >= 0.5)
+
+
 def part_of(count: int, whole: int) -> Part:
     """Return the part that `count` of `whole` samples are."""
     if not whole:
@@ -196,5 +203,6 @@ __all__ = [
     "Part",
     "called_by",
     "part_of",
+    "slowed_processes",
     "words",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, slowed_processes, words
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.pipelines import Pipeline, Stage, pipelines
@@ -105,9 +105,8 @@ def single_thread(model: Model) -> Iterable[Outcome]:
 
 def _working(model: Model, threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
     """Return the threads without loops that poll, which always run, and without those that the recording slows."""
-    asking = {loop.pid for loop in spinning(model)}
-    working = [thread for thread in threads if thread.pid not in asking and not _polls_ring(thread)]
-    return [thread for thread in working if CpuSamples(model, thread.pid).recording.share < 0.5]
+    others = slowed_processes(model) | {loop.pid for loop in spinning(model)}
+    return [thread for thread in threads if thread.pid not in others and not _polls_ring(thread)]
 
 
 def _polls_ring(thread: ThreadLedger) -> bool:
