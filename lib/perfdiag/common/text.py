@@ -35,7 +35,7 @@ def printable(name: str | bytes, limit: int = 200) -> str:
 
 def whole(text: str) -> str:
     """Return a text as `printable` does, however long it is; printable text stays as it is."""
-    if text.isprintable() and not _INVISIBLE.search(text):
+    if text.isprintable() and (text.isascii() or not _INVISIBLE.search(text)):
         return text
     return "".join(map(_shown, text))
 

@@ -157,6 +157,8 @@ class _Purse:
 
     def _inside(self, claim: Claim, ns: int) -> int:
         """Return the part of the threads' time in an account, or row, that counts."""
+        if not self.inside:
+            return ns
         part = self.inside.get(claim, self.inside.get(account_of(claim), 1.0))
         return ns if part == 1.0 else round(ns * part)
 

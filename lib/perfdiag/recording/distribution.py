@@ -42,11 +42,14 @@ class Distribution:
 
     def _mean_ns(self, index: int) -> float | None:
         """Return the mean of the waits in one bucket, None where the others leave more than a tenth of doubt."""
-        others = [(number, edges_ns(other)) for other, number in self.buckets.items() if other != index]
+        shortest_sum_ns = longest_sum_ns = self.sum_ns
+        for other, number in self.buckets.items():
+            if other != index:
+                low, high = edges_ns(other)
+                shortest_sum_ns, longest_sum_ns = shortest_sum_ns - number * high, longest_sum_ns - number * low
         low, high = edges_ns(index)
-        least = (self.sum_ns - sum(number * edges[1] for number, edges in others)) / self.buckets[index]
-        most = (self.sum_ns - sum(number * edges[0] for number, edges in others)) / self.buckets[index]
-        least, most = max(least, low), min(most, high)
+        least = max(shortest_sum_ns / self.buckets[index], low)
+        most = min(longest_sum_ns / self.buckets[index], high)
         return (least + most) / 2 if 0 < least <= most <= SURE_FACTOR * least else None
 
     def merged(self, other: Distribution) -> Distribution:
@@ -56,6 +59,9 @@ class Distribution:
 
 def merged(several: Iterable[Distribution]) -> Distribution:
     """Return the distribution of all of them together; their buckets are added up once, not once for each."""
+    several = tuple(several)
+    if len(several) == 1:
+        return several[0]
     count = sum_ns = max_ns = 0
     buckets: defaultdict[int, int] = defaultdict(int)
     for each in several:

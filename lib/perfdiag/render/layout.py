@@ -149,6 +149,9 @@ def wrap(text: str, width: int, *, first: str = "", rest: str | None = None, lim
 
     With a `limit` the last line that is allowed ends in "..." if there was more.
     """
+    whole = first + " ".join(text.split())
+    if cell_len(whole) <= width:
+        return [whole]
     rest = " " * cell_len(first) if rest is None else rest
     lines, line, empty = [], first, True
     room = width - max(cell_len(first), cell_len(rest))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,7 @@ from perfdiag.report.contract import Report
 from perfdiag.report.status import IDLE_WORD, OK
 
 NARROWEST = 40
+_AT_ONCE = 100  # lines: each print takes its time, and each line its memory
 DEMO = Path(__file__).resolve().parents[3] / "tests/data/golden/flush.json"
 
 
@@ -47,8 +49,9 @@ def width(console: Console) -> int:
 
 def draw(page: Iterable[Text], console: Console) -> None:
     """Print lines as they are."""
-    for line in page:
-        console.print(_encodable(line, console.encoding), soft_wrap=True, highlight=False)
+    left = iter(page)
+    while some := [_encodable(line, console.encoding) for line in islice(left, _AT_ONCE)]:
+        console.print(Text("\n").join(some), soft_wrap=True, highlight=False)
 
 
 def lines(report: Report, width: int = COLUMNS, *, full: bool = False) -> list[Text]:

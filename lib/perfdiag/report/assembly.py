@@ -5,6 +5,8 @@ Names become printable here, and numbers are joined; nothing is left out: a rend
 
 from __future__ import annotations
 
+from collections import Counter
+
 from perfdiag import __version__
 from perfdiag.common.config import Config
 from perfdiag.common.text import printable
@@ -140,10 +142,10 @@ def _evidence(evidence: found.Evidence) -> contract.Evidence:
 
 
 def _by_account(finding: found.Finding) -> dict[str, int]:
-    sums: dict[str, int] = {}
+    sums: Counter[str] = Counter()
     for claim, ns in finding.claims.items():
-        sums[_text(found.account_of(claim))] = sums.get(_text(found.account_of(claim)), 0) + ns
-    return dict(sorted(sums.items(), key=lambda item: -item[1]))
+        sums[found.account_of(claim)] += ns
+    return {_text(account): ns for account, ns in sums.most_common()}
 
 
 def _fine(check: found.Check) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 
 from perfdiag.common.units import duration
 from perfdiag.recording import schema
@@ -39,6 +40,12 @@ PART_AND_WHOLE_NS = (
 # Parts of a request, one after the other: it waits to be read, arrives, and its answer waits for room, or is kept back
 # or lost when all of it is written.  (These may overlap: the buffer is full, and its last piece is kept back.)
 IN_TURN = tuple(("read_delay", "arriving", part) for part in ANSWERING)
+_TURNS = [
+    (", ".join(names), attrgetter(*names), whole)
+    for parts in IN_TURN
+    for of, whole in (("", "sum_ns"), ("over_slo_", "over_slo_ns"))
+    for names in [[f"{of}{part}_ns" for part in parts]]
+]
 # What happened in the window, at most once a nanosecond on the largest machine there is.
 EVENTS = (
     *("count", "unanswered", "unawaited", "untimed", "open", "early", "declined"),
@@ -87,11 +94,9 @@ def _of_parts(line: schema.Exchange, at_once: int, exceeds: Exceeds) -> Iterator
     sums.append(("the sum of accounts", sum(part.sum_ns for part in line.accounts), "sum_ns", line.sum_ns))
     slow_ns = sum(part.sum_ns for part in line.over_slo_accounts)
     sums.append(("the sum of over_slo_accounts", slow_ns, "over_slo_ns", line.over_slo_ns))
-    for parts in IN_TURN:
-        for of, whole in (("", "sum_ns"), ("over_slo_", "over_slo_ns")):
-            names = [f"{of}{part}_ns" for part in parts]
-            ns = sum(getattr(line, name) or 0 for name in names)
-            sums.append((f"the sum of {', '.join(names)}", ns, whole, getattr(line, whole)))
+    for names, values_of, whole in _TURNS:
+        ns = sum(value or 0 for value in values_of(line))
+        sums.append((f"the sum of {names}", ns, whole, getattr(line, whole)))
     for part, part_ns, whole, whole_ns in sums:
         if exceeds(part_ns, whole_ns):
             yield f"{part} of requests or calls is {duration(part_ns)}, their {whole} {duration(whole_ns)}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, Requests, requests_of
 from perfdiag.diagnosis.policy import disk_policy
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
+from perfdiag.recording import schema
 
 OPERATIONS = ("read", "write", "flush")
 
@@ -46,18 +48,31 @@ def slow_member(model: Model, where: Backing, operation: str) -> str:
 def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
     """Yield one comparison per operation with enough disks and requests."""
     for operation in OPERATIONS:
-        members = {
-            disk: requests
-            for disk in where.disks
-            if (requests := requests_of(line for line in model.devices_of(disk) if line.operation == operation)).count
-            >= disk_policy.slow_member_requests
-        }
-        kinds = {known.rotational for disk in members if (known := model.facts.disks.get(disk))}
+        comparable = _comparable(model)[operation]
+        members = {disk: comparable[disk] for disk in where.disks if disk in comparable}
+        disks = model.facts.disks
+        kinds = {disks[disk].rotational for disk in members if disk in disks}
         if len(members) < 2 or len(kinds) > 1:
             continue
         slowest = max(members, key=lambda disk: members[disk].mean_ns)
         peer_ns = median(requests.mean_ns for disk, requests in members.items() if disk != slowest)
         yield Comparison(operation, members, slowest, members[slowest].mean_ns, peer_ns)
+
+
+@once
+def _comparable(model: Model) -> dict[str, dict[str, Requests]]:
+    """Return the requests of each disk with enough of them, by operation: many arrays may share their disks."""
+    found: dict[str, dict[str, Requests]] = {}
+    for operation in OPERATIONS:
+        lines: defaultdict[str, list[schema.Device]] = defaultdict(list)
+        for line in model.devices:
+            if line.operation == operation:
+                lines[line.device].append(line)
+        requests = {disk: requests_of(of_disk) for disk, of_disk in lines.items()}
+        found[operation] = {
+            disk: each for disk, each in requests.items() if each.count >= disk_policy.slow_member_requests
+        }
+    return found
 
 
 __all__ = ["Comparison", "comparisons", "slow_member"]

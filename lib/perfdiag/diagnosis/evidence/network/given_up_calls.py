@@ -9,14 +9,14 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism
-from perfdiag.diagnosis.significance import brief, claims_of, duration, fault, fix, together, waits
+from perfdiag.diagnosis.significance import brief, claims_of, duration, fault, fix, waits
 from perfdiag.model.model import Model
 
 
 def given_up_calls(model: Model, found: PeerWaits) -> Finding | None:
     """Return the finding of waits for answers that did not come in time, though others did; None if these are few."""
     count, given_up_ns = found.given_up, found.given_up_ns
-    waited_ns = together(found.rows).sum_ns
+    waited_ns = found.waits.sum_ns
     if not count or not found.slow or given_up_ns < network_policy.retransmits_explain_share * waited_ns:
         return None
     each = duration(given_up_ns // count)
@@ -33,7 +33,7 @@ def given_up_calls(model: Model, found: PeerWaits) -> Finding | None:
         severity=fault(model, waited_ns),
         best=Confidence.MEDIUM,
         evidence=[
-            waits(together(found.rows), f"waits for {found.name}"),
+            waits(found.waits, f"waits for {found.name}"),
             Evidence(f"{duration(given_up_ns)} until these timeouts", float(given_up_ns), "ns", "requests"),
         ],
         remedies=[

@@ -13,6 +13,7 @@ from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.significance import plain, together, typical_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
+from perfdiag.recording.distribution import Distribution
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class PeerWaits:
     """The waits for one peer, or for several small ones together."""
 
     rows: list[Row]
+    waits: Distribution  # of all rows
     peers: list[Peer]
     sockets: list[schema.Socket]
     round_trip_ns: int | None
@@ -42,10 +44,8 @@ class PeerWaits:
     @property
     def few_or_long(self) -> bool:
         """Whether the waits are few or long, so that their number is not the cost."""
-        return (
-            together(self.rows).count < network_policy.waits_for_batching
-            or self.typical_ns >= network_policy.long_answer_ns
-        )
+        few = self.waits.count < network_policy.waits_for_batching
+        return few or self.typical_ns >= network_policy.long_answer_ns
 
     @property
     def receives(self) -> bool:
@@ -61,7 +61,7 @@ class PeerWaits:
     def unasked(self) -> bool:
         """Whether it is known that the target wrote nothing between its waits."""
         unasked = [socket.waits_unasked or 0 for socket in self.sockets]
-        count = together(self.rows).count
+        count = self.waits.count
         # What came before the first wait on a connection is not known.
         return self.receives and count > 1 and sum(unasked) >= max(1, count - len({row.key for row in self.rows}))
 
@@ -89,7 +89,7 @@ class PeerWaits:
         """Return the time that a faster peer would save: all but the round trips of slow answers."""
         if not self.slow or not self.taken_ns:
             return 1.0
-        return max(0.0, 1 - together(self.rows).count * (self.round_trip_ns or 0) / self.taken_ns)
+        return max(0.0, 1 - self.waits.count * (self.round_trip_ns or 0) / self.taken_ns)
 
 
 def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWaits:
@@ -104,6 +104,7 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
     calls = calls_to(model, keys)
     return PeerWaits(
         rows,
+        whole,
         peers,
         sockets,
         round_trip_ns(sockets),

@@ -64,6 +64,7 @@ class Connections:
 
     def __init__(self, model: Model) -> None:
         self.sockets: Mapping[str, schema.Socket] = {socket.object: socket for socket in model.sockets}
+        self._near: dict[str, bool] = {}  # rules ask for each peer again and again
         # Where the target listens, waits for connections, or was asked: an event loop waits for all at once.
         answers = _asked_at(model)
         listeners = model.facts.listeners
@@ -108,9 +109,12 @@ class Connections:
     def near(self, key: str) -> bool:
         """Return whether the peer is on this host: it has a local address, or the address of the connection's own
         end."""
-        peer, socket = peer_of(key), self.sockets.get(key)
-        same = peer is not None and socket is not None and socket.local.rpartition(":")[0] == peer.address
-        return peer is not None and (peer.local or same)
+        known = self._near.get(key)
+        if known is None:
+            peer, socket = peer_of(key), self.sockets.get(key)
+            same = peer is not None and socket is not None and socket.local.rpartition(":")[0] == peer.address
+            known = self._near[key] = peer is not None and (peer.local or same)
+        return known
 
     def perhaps_answered_here(self, key: str) -> bool:
         """Return whether the target holds the listening socket at the other end, and nothing shows that it answers."""

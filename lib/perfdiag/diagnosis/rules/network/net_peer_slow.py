@@ -32,7 +32,6 @@ from perfdiag.diagnosis.significance import (
     fix,
     plain,
     still_waiting,
-    together,
     total_ns,
     waits,
     worth,
@@ -111,7 +110,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     if other := given_up_calls(model, found) or _silent(model, found, sent, group):
         return other
     severity, claim, remedies, mechanism, headline = _judgement(model, found)
-    evidence = [waits(together(group), f"waits for {found.name}"), *sent.evidence]
+    evidence = [waits(found.waits, f"waits for {found.name}"), *sent.evidence]
     round_trip = found.round_trip_ns
     if round_trip is not None:
         evidence.append(Evidence(f"shortest round trip {duration(round_trip)}", float(round_trip), "ns", "tcp_info"))
@@ -126,6 +125,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     if found.like_delayed:
         best, alike = Confidence.MEDIUM, "a peer that works for 40 ms and a delayed acknowledgement look alike"
         evidence += evidence_of(model)
+    beyond = found.beyond
     perhaps_own = _perhaps_own(model, connections, keys)
     long = found.receives and found.typical_ns >= network_policy.long_answer_ns
     for_work = "a client of a queue that answers when there is work waits in the same way" if long else ""
@@ -135,7 +135,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     inherited = f"{subject(model)} holds the listening socket there, too; nothing shows that it answers" if held else ""
     return conclude(
         model,
-        {key: round(ns * found.beyond) for key, ns in claims_of(group).items()},
+        {key: round(ns * beyond) for key, ns in claims_of(group).items()},
         headline=headline,
         claim=claim,
         mechanism=mechanism,
@@ -154,7 +154,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
 
 def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -> Finding | None:
     """Return the finding on waits that may be for an answer or for work; None where an answer is owed."""
-    if found.receives and found.slow and sent.may_be_news(together(group).count):
+    if found.receives and found.slow and sent.may_be_news(found.waits.count):
         came = f"{sent.received:,} came back for {plural(sent.sent, 'datagram')}"
         may = "late answers or for unsolicited data"
         return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
@@ -173,7 +173,7 @@ def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -
 
 def _check(model: Model, found: PeerWaits, mechanism: Mechanism) -> str:
     if mechanism is not Mechanism.SLOW:
-        return fewer(model, f"waits for {found.name}", together(found.rows).count)
+        return fewer(model, f"waits for {found.name}", found.waits.count)
     norm_ns = (found.round_trip_ns or 0) + network_policy.slow_answer_ns
     return shorter(model, f"waits for {found.name}", found.typical_ns, norm_ns)
 
@@ -186,13 +186,13 @@ def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
         headline=f"{brief(found.name)} answers no datagram, and threads wait for it",
         claim=(
             f"{found.name} has answered none of {plural(sent.sent, 'datagram')}; threads wait there for"
-            f" {duration(together(found.rows).sum_ns)}."
+            f" {duration(found.waits.sum_ns)}."
         ),
         mechanism=Mechanism.FAILED,
-        severity=fault(model, together(found.rows).sum_ns),
+        severity=fault(model, found.waits.sum_ns),
         best=Confidence.MEDIUM,
         doubts=["UDP does not show whether a datagram asks for an answer"],
-        evidence=[waits(together(found.rows), f"waits for {found.name}"), *sent.evidence],
+        evidence=[waits(found.waits, f"waits for {found.name}"), *sent.evidence],
         remedies=[
             fix(
                 "see whether anything answers there, and whether a firewall drops the datagrams; or"
@@ -222,7 +222,7 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
     if not found.slow:
         return (
             Severity.INFO,
-            f"{name} answers fast ({typical}), but there are many waits ({together(found.rows).count:,}).",
+            f"{name} answers fast ({typical}), but there are many waits ({found.waits.count:,}).",
             remedies,
             Mechanism.MANY,
             f"{brief(name)} answers fast, but threads wait for it often",
