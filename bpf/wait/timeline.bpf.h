@@ -144,6 +144,30 @@ static __always_inline void give_place(struct chain *chain, const struct kept_se
 		chain->used &= ~(1 << place);
 }
 
+/* Where no place is left for what is merged: the last segment that has one, and is shorter than so much, becomes unknown. */
+static __always_inline void blur_shorter(struct chain *chain, __u64 ns)
+{
+	__u64 end = chain->end, begin;
+
+	if (chain->used != (1 << CHAIN_MERGED) - 1)
+		return;
+	for (__u32 back = 0; back < CHAIN_SEGMENTS && back < chain->valid; back++) {
+		__u32 place = segment_place(chain, back);
+		struct kept_segment *kept;
+
+		if (place >= CHAIN_SEGMENTS)
+			break;
+		kept = &chain->segments[place];
+		begin = segment_begin(chain, kept);
+		if (merged_place(kept) < CHAIN_MERGED && end - begin < ns) {
+			give_place(chain, kept);
+			set_merged_place(kept, CHAIN_UNKNOWN);
+			return;
+		}
+		end = begin;
+	}
+}
+
 static __always_inline bool keep_parts(struct chain *chain, struct kept_segment *kept, const struct between *between,
 				       __u64 whole)
 {
@@ -228,6 +252,7 @@ __weak __noinline int append(struct chain *chain, struct segment *segment, __u64
 
 	if (!chain || !segment || end <= segment->begin)
 		return 0;
+	blur_shorter(chain, end - segment->begin);
 	add_parts(&between, &segment->merged, end - segment->begin);
 	before_end = chain->end;
 	for (__u32 back = 0; back < MERGED_OVER && back < chain->valid; back++) {
@@ -260,32 +285,6 @@ __weak __noinline int append(struct chain *chain, struct segment *segment, __u64
 	return 0;
 }
 
-/* No place is left for what is merged: the last segment that has one, and is shorter than so much, becomes unknown. */
-__weak __noinline int blur_shorter(struct chain *chain, __u64 ns)
-{
-	__u64 end, begin;
-
-	if (!chain)
-		return 0;
-	end = chain->end;
-	for (__u32 back = 0; back < CHAIN_SEGMENTS && back < chain->valid; back++) {
-		__u32 place = segment_place(chain, back);
-		struct kept_segment *kept;
-
-		if (place >= CHAIN_SEGMENTS)
-			break;
-		kept = &chain->segments[place];
-		begin = segment_begin(chain, kept);
-		if (merged_place(kept) < CHAIN_MERGED && end - begin < ns) {
-			give_place(chain, kept);
-			set_merged_place(kept, CHAIN_UNKNOWN);
-			return 0;
-		}
-		end = begin;
-	}
-	return 0;
-}
-
 /* Merges the short segment after a long oldest one into that; returns whether it did. */
 __weak __noinline int keep_oldest(struct chain *chain)
 {
@@ -311,8 +310,7 @@ __weak __noinline int keep_oldest(struct chain *chain)
 	end = segment_begin(chain, &chain->segments[third]);
 	if ((end - middle) * MERGED_LOST > middle - begin)
 		return 0;
-	if (chain->used == (1 << CHAIN_MERGED) - 1)
-		blur_shorter(chain, middle - begin);
+	blur_shorter(chain, middle - begin);
 	add_between(&between, segment_way(after), merged_at(chain, merged_place(after)), end - middle,
 		    segment_way(oldest));
 	if (!merge(chain, oldest, &between, middle, end))

@@ -58,6 +58,8 @@ def test_forty_requests_behind_one_flush(tmp_path: Path, cleanup: Cleanup, servi
     requests = served(recording, "GET /")
     assert requests.line.whole == requests.line.count == 120, requests.line
     assert booked_ns(recording, "wait.parked") == parked_ns(recording) > 0.8 * requests.line.sum_ns
+    flushes_ns = sum(line.sum_ns for line in recording.of(schema.Because) if line.root == "disk.flush")
+    assert flushes_ns > 0.9 * parked_ns(recording), "what all wait for is lost on the way through the queue"
     model = model_of(recording)
     made = assembly.make(model, engine.diagnose(model), Config())
     assert made.verdict.kind == "cause" and made.verdict.ids == ["DISK-FLUSH-SLOW"], made.verdict
