@@ -128,7 +128,7 @@ static __noinline int name_rest(struct connection *connection, __u32 bytes)
 /* What came in on a connection on which all is answered: another request, the rest of the last one, or none? */
 static __noinline enum looks look_at_request(struct connection *connection, __u32 bytes, __u32 *name)
 {
-	struct naming naming = { .bytes = bytes };
+	struct naming naming = { .bytes = bytes, .perhaps_frames = !connection->name && !connection->tls };
 	struct call call;
 
 	connection->beginning_bytes = 0;
@@ -150,7 +150,7 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 	}
 	if (connection->tls || tls_type(naming.text))
 		return look_at_tls(connection, naming.text);
-	if (*(__u32 *)naming.text == HTTP2_PREFACE) {
+	if (naming.frames || *(__u32 *)naming.text == HTTP2_PREFACE) {
 		connection->multiplexed = connection->nameless = 1;
 		return LOOKS_NEW;
 	}

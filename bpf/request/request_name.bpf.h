@@ -3,6 +3,7 @@
 #pragma once
 #include "core/compat.bpf.h"
 #include "core/object_names.bpf.h"
+#include "request/http2_frames.h"
 #include "request/name_rules.h"
 
 #define HTTP2_PREFACE 0x20495250 /* "PRI ", as a number of this byte order: frames follow */
@@ -86,15 +87,41 @@ static __always_inline bool is_known(const char *text)
 	return false;
 }
 
+/*
+ * Do the bytes at an address begin with a frame of HTTP/2?  One ends where they end, or another one follows, or its header
+ * was read alone: any number of protocols begin with a length.  Global, so that the verifier walks it once.
+ */
+__weak __noinline int shows_frames(struct naming *naming, __u64 address, __u32 bytes)
+{
+	unsigned char next[FRAME_HEADER_BYTES];
+	const unsigned char *first;
+	__u32 end;
+
+	if (!naming)
+		return 0;
+	first = (const unsigned char *)naming->text;
+	if (bytes < FRAME_HEADER_BYTES || !is_frame_header(first))
+		return 0;
+	end = FRAME_HEADER_BYTES + frame_bytes(first);
+	if (bytes == FRAME_HEADER_BYTES || bytes == end)
+		return 1;
+	return bytes >= end + FRAME_HEADER_BYTES && !bpf_probe_read_user(next, sizeof(next), (void *)(address + end)) &&
+	       is_frame_header(next);
+}
+
 /* No more than the buffer has: what lies behind it in the target's memory was not sent by anybody. */
 static __always_inline bool read_text(struct naming *naming, __u64 address, __u64 room)
 {
 	__u32 bytes = naming->bytes < room ? naming->bytes : room;
 
 	if (!bpf_probe_read_user(naming->text, bytes < REQUEST_BYTES ? bytes : REQUEST_BYTES, (void *)address) &&
-	    bytes > TLS_HEADER && is_known(naming->text)) {
-		naming->bytes = bytes;
-		return true;
+	    bytes > TLS_HEADER) {
+		if (naming->perhaps_frames)
+			naming->frames = shows_frames(naming, address, bytes);
+		if (naming->frames || is_known(naming->text)) {
+			naming->bytes = bytes;
+			return true;
+		}
 	}
 	__builtin_memset(naming->text, 0, sizeof(naming->text)); /* for another try */
 	return false;

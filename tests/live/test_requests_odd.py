@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import time
 
 import pytest
@@ -106,6 +107,50 @@ def test_http2_is_declined(serving: Serving, attach: Attach) -> None:
     (requests,) = exchanged(recording, "accepted").values()
     assert requests.line.declined == 3 and not requests.line.count, requests.line
     assert model_of(recording).request_time is None
+
+
+def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    """Return a frame of HTTP/2."""
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+BLOCK = b"\x82\x86\x84\x41\x8a\x08\x9d\x5c"  # GET / http, in HPACK
+WINDOW_UPDATE = frame(8, 0, 0, b"\0\0\x40\0")
+LONG_BLOCK = BLOCK + bytes(200)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [frame(1, 5, 7, BLOCK), WINDOW_UPDATE + frame(1, 5, 7, BLOCK), frame(1, 4, 7, LONG_BLOCK) + frame(0, 1, 7, b"{}")],
+    ids=["one", "two", "beyond what is looked at"],
+)
+def test_http2_on_a_connection_that_is_older_than_the_window(sent: bytes, serving: Serving, attach: Attach) -> None:
+    server = serving("by_one_loop(listening(), computes(0.001))")
+    with server.connect() as connection:
+        asked(connection, http("/"))
+        recorder = attach(server.pid)
+        for _ in range(5):
+            asked(connection, sent)
+        recording = stopped(recorder)
+    (requests,) = exchanged(recording, "accepted").values()
+    assert requests.line.declined == 1 and not requests.line.count, requests.line
+
+
+THRIFT = b"\0\0\0\x11\x80\x01\0\x01\0\0\0\x04ping\0\0\0\x07\0"  # as long as its first 4 bytes say
+MYSQL = b"\x09\0\0\0\x03SELECT 1"
+
+
+@pytest.mark.parametrize("sent", [THRIFT, MYSQL, frame(1, 5, 7, BLOCK)[:-1], bytes(9)], ids=repr)
+def test_what_only_begins_with_a_length_is_timed(sent: bytes, serving: Serving, attach: Attach) -> None:
+    server = serving("by_one_loop(listening(), computes(0.001))")
+    with server.connect() as connection:
+        asked(connection, http("/"))
+        recorder = attach(server.pid)
+        for _ in range(5):
+            asked(connection, sent)
+        recording = stopped(recorder)
+    (requests,) = exchanged(recording, "accepted").values()
+    assert requests.line.count == 5 and not requests.line.declined, requests.line
 
 
 def test_a_client_that_has_sent_all_it_will(serving: Serving, attach: Attach) -> None:
