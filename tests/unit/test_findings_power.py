@@ -159,6 +159,23 @@ def test_interrupts_that_take_a_quarter_are_a_fault() -> None:
     assert "NET_RX 90 %" in texts and "1,000,000" in texts
 
 
+SOFTIRQ = ["handle_softirqs", "irq_exit_rcu"]
+
+
+def test_what_interrupts_do_besides_moving_packets_is_named_with_its_remedy() -> None:
+    """The rules for packets are nobody's own, also where the packets are."""
+    for builder in (talking(), talking().row("net.receive", "peer:127.0.0.1:80", "1 ms", count=9)):
+        builder.stack("cpu", "cpu.irq", kernel=["ipt_do_table", "nf_hook_slow", *SOFTIRQ], count=80)
+        builder.stack("cpu", "cpu.irq", kernel=["tcp_v4_rcv", "net_rx_action", *SOFTIRQ], count=20)
+        builder.stack("cpu", "cpu.kernel", kernel=["vfs_read", "ksys_read"], count=200)
+        found = among_local_packets(builder, 9_000_000, 1_000)
+        assert found.severity is Severity.WARNING
+        assert "for packet filters" in found.headline and "iptables" in found.remedies[0].text
+    moving = talking().stack("cpu", "cpu.irq", kernel=["tcp_v4_rcv", "net_rx_action", *SOFTIRQ], count=100)
+    moving.stack("cpu", "cpu.kernel", kernel=["ipt_do_table", "nf_hook_slow"], count=200)  # its own, when it sends
+    assert "packet filters" not in finding(knowing(moving.model()), IRQ).headline
+
+
 def test_a_cpu_that_has_little_to_do_with_interrupts_is_not_loaded_with_them() -> None:
     few = finding(interrupted("200 ms", user="400 ms"), IRQ)  # a third of the CPU time, a fiftieth of a CPU
     assert few.severity is Severity.INFO

@@ -112,6 +112,13 @@ def test_an_account_that_evidence_divides_afterwards() -> None:
     assert time and time.accounts == {"cpu.user": 6 * S, "cpu.kernel": 2 * S}
 
 
+def test_interrupts_that_a_request_had_until_it_was_answered_stand_in_its_cpu_time() -> None:
+    """Only where the thread was switched inside of the request they were told apart."""
+    finer = {"cpu.user": {"cpu.user": 3, "cpu.kernel": 1, "cpu.irq": 4}}
+    time = timed(exchange(100, 8 * S, {"cpu.user": 7 * S, "cpu.irq": S}), finer=finer)
+    assert time and time.accounts == {"cpu.user": 3 * S, "cpu.kernel": S, "cpu.irq": 4 * S}
+
+
 def test_those_over_the_objective_by_what_they_took_beyond_the_median() -> None:
     line = exchange(
         100, 2 * S, {"cpu.user": S, "disk.flush": S}, over_slo=10, over_slo_ns=11 * S // 10, over_slo_whole_ns=S,

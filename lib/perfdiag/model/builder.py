@@ -170,8 +170,8 @@ def _request_time(
 
 def _finer(accounts: Mapping[str, AccountTotal]) -> dict[str, dict[str, int]]:
     """Return how the target's time in accounts of the kernel side was divided: of what requests spent there, the same
-    parts are taken."""
-    return {"cpu.user": {name: ns_of(accounts, name) for name in ("cpu.user", "cpu.kernel")}}
+    parts are taken.  While a request runs, interrupts and the hypervisor take their part of its time, too."""
+    return {"cpu.user": {name: ns_of(accounts, name) for name in ("cpu.user", "cpu.kernel", "cpu.irq", "cpu.stolen")}}
 
 
 def _host(recording: Recording) -> Host | None:

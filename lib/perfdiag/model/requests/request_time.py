@@ -239,15 +239,14 @@ def _queued(
 
 
 def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    found: defaultdict[str, int] = defaultdict(int)
-    for account, ns in accounts.items():
-        parts = finer.get(account, {})
-        whole, left = sum(parts.values()), ns
-        for name, part in parts.items():
-            share = ns * part // whole if whole else 0
-            found[name] += share
-            left -= share
-        found[account] += left
+    """Return accounts with those of the kernel side divided as the target's are: what a request had of several of them
+    until it was answered stands in the first."""
+    found = dict(accounts)
+    for account, parts in finer.items():
+        whole, left = sum(parts.values()), sum(found.pop(name, 0) for name in {account, *parts})
+        shares = {name: left * part // whole for name, part in parts.items()} if whole else {}
+        found |= shares
+        found[account] = found.get(account, 0) + left - sum(shares.values())
     return {name: part for name, part in found.items() if part > 0}
 
 

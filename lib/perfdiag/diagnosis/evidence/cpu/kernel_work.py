@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
@@ -10,6 +10,7 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain, size
 from perfdiag.model.model import Model
+from perfdiag.recording import schema
 
 LOCK_SPINS = (
     "native_queued_spin_lock_slowpath",
@@ -88,7 +89,8 @@ KINDS = (
     Kind(
         "packet filters",
         ("nft_do_chain", "nf_conntrack_in", "ipt_do_table", "nf_hook_slow"),
-        "shorten the rules for every packet (nft list ruleset): accept established connections first, use sets",
+        "shorten the rules for every packet (nft list ruleset, iptables-save): accept established connections first,"
+        " use sets",
     ),
     Kind(
         "auditing or filtering system calls",
@@ -177,14 +179,20 @@ class Work:
     part: Part
     remedy: str
 
+    @property
+    def proven(self) -> bool:
+        """Whether enough samples show that it is a good part of the kernel's time."""
+        least = self.part.share - self.part.error
+        return self.part.count >= cpu_policy.samples_for_function and least >= cpu_policy.kernel_work_share
 
-def work(samples: CpuSamples) -> list[Work]:
-    """Return the purposes of kernel time, the largest first; none from too few samples."""
+
+def work(samples: CpuSamples, of: Callable[[schema.Stack], bool] = lambda _: True) -> list[Work]:
+    """Return the purposes of kernel time, or of some of its samples, the largest first; none from too few samples."""
     if samples.count < cpu_policy.samples_for_function:
         return []
     counts: dict[str, int] = {}
     for stack in samples.stacks:
-        if stack.kernel:
+        if stack.kernel and of(stack):
             name = _purpose(stack.kernel)
             counts[name] = counts.get(name, 0) + stack.count
     inside = sum(counts.values())
@@ -195,12 +203,7 @@ def work(samples: CpuSamples) -> list[Work]:
 
 def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:
     """Return the remedies for proven kinds of work."""
-    proven = [
-        each
-        for each in found
-        if each.part.count >= cpu_policy.samples_for_function
-        and each.part.share - each.part.error >= cpu_policy.kernel_work_share
-    ]
+    proven = [each for each in found if each.proven]
     small = _small_calls(model) if any(each.name in ("files", "pipes and local sockets") for each in proven) else ""
     texts = ([small] if small else []) + [each.remedy for each in proven if each.remedy]
     return [fix(text) for text in texts]

@@ -139,9 +139,9 @@ class CpuSamples:
         def owned(stack: schema.Stack) -> bool:
             return next((f for f in stack.kernel if f.startswith(anyone)), "").startswith(mine)
 
-        inside, interrupts = self.part(owned), self.part(lambda stack: owned(stack) and _interrupted(stack))
+        inside, interrupts = self.part(owned), self.part(lambda stack: owned(stack) and interrupted(stack))
         sampled_ns = model.ns(*SAMPLED)
-        all_interrupts, all_kernel = self.part(_interrupted).count, self.part(lambda stack: bool(stack.kernel)).count
+        all_interrupts, all_kernel = self.part(interrupted).count, self.part(lambda stack: bool(stack.kernel)).count
         irq_ns = min(
             round(interrupts.share * sampled_ns), model.ns("cpu.irq") * interrupts.count // max(1, all_interrupts)
         )
@@ -190,7 +190,8 @@ def _function(frame: str) -> str:
     return f"code without names ({module}" if module else "code without names"
 
 
-def _interrupted(stack: schema.Stack) -> bool:
+def interrupted(stack: schema.Stack) -> bool:
+    """Whether a sample was taken inside an interrupt or a softirq."""
     return any(function.startswith(INTERRUPT) for function in stack.kernel)
 
 
@@ -202,6 +203,7 @@ __all__ = [
     "CpuSamples",
     "Part",
     "called_by",
+    "interrupted",
     "part_of",
     "slowed_processes",
     "words",

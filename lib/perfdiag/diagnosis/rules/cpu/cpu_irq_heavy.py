@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, work
+from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, interrupted
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of
 from perfdiag.diagnosis.evidence.target import CPU, subject
@@ -26,6 +27,8 @@ from perfdiag.model.model import Model
 # On loopback the sender also does the receive work, inside these functions, and need not wait.
 SENDING = ("sock_sendmsg", "__sock_sendmsg", "sock_write_iter", "tcp_sendmsg", "udp_sendmsg", "udpv6_sendmsg")
 
+MOVING_PACKETS = ("", "receiving packets", "the network")  # what interrupts of a network are for
+
 
 @rule(
     "CPU-IRQ-HEAVY",
@@ -39,7 +42,8 @@ SENDING = ("sock_sendmsg", "__sock_sendmsg", "sock_write_iter", "tcp_sendmsg", "
     ),
     measured=(
         "Time from entry to exit of interrupt and softirq handlers on a CPU with a target thread, without the local"
-        " timer and inter-processor interrupts. Softirq counts by type and packet rates by interface tell what for."
+        " timer and inter-processor interrupts. Softirq counts by type, packet rates by interface and stack samples inside"
+        " interrupts tell what for."
     ),
     alternatives=(
         "A flood of small packets, an emulated network card (VIRT-EMULATED-DEVICE), or other processes' traffic."
@@ -69,32 +73,46 @@ def heavy(model: Model) -> Iterable[Outcome]:
     if part < cpu_policy.irq_usual_share or not worth(model, ns):
         yield Check("CPU-IRQ-HEAVY", f"interrupts {percent(part)} of CPU time", part, "share")
         return
-    loopback = _loopback(model)
+    loopback, purpose = _loopback(model), _purpose(model)
     own = loopback is not None and _talks_locally(model)
     loaded = part >= cpu_policy.irq_heavy_share and ns >= cpu_policy.irq_loaded_share * model.window_ns
-    severity = fault(model, ns) if loaded and not own else Severity.INFO
+    severity = fault(model, ns) if loaded and (purpose or not own) else Severity.INFO
     whose = "its own loopback connections" if own else "loopback connections on this host"
     mostly = f", mostly for {whose}" if loopback else ""
+    does = f"; {purpose.part} of that is {purpose.name}" if purpose else ""
+    what = purpose.name if purpose else "loopback traffic" if loopback else ""
     yield conclude(
         model,
         {"cpu.irq": ns},
-        headline=f"Interrupts take {percent(part)} of the CPU time{' for loopback traffic' if loopback else ''}",
+        headline=f"Interrupts take {percent(part)} of the CPU time{f' for {what}' if what else ''}",
         claim=(
             f"Interrupts and softirqs took {duration(ns)} of CPU from {subject(model)}, {percent(part)} of its CPU"
-            f" time{mostly}."
+            f" time{mostly}{does}."
         ),
         mechanism=Mechanism.BUSY,
         severity=severity,
         doubts=["softirqs were counted by type, not timed" if loopback else ""],
         evidence=[
             Evidence(f"{duration(ns)} of {duration(cpu)} on a CPU", float(ns), "ns", "ledger, irq"),
+            *([_samples(purpose)] if purpose else []),
             *_vectors(model),
             *([loopback] if loopback else _packets(model)),
         ],
-        remedies=_local_remedies(own=own) if loopback else _device_remedies(),
+        remedies=[fix(purpose.remedy)] if purpose else _local_remedies(own=own) if loopback else _device_remedies(),
         alternatives=["packets of other processes arrive on the same CPU"],
         verify=part_under(model, "interrupts", "CPU time", part, cpu_policy.irq_usual_share),
     )
+
+
+def _purpose(model: Model) -> Work | None:
+    """Return what samples show that interrupts do besides moving packets."""
+    found = next(iter(work(CpuSamples(model), interrupted)), None)
+    return found if found and found.proven and found.name not in MOVING_PACKETS else None
+
+
+def _samples(purpose: Work) -> Evidence:
+    text = f"{purpose.part.count:,} samples in interrupts are {purpose.name}"
+    return Evidence(text, float(purpose.part.count), "count", PURPOSES)
 
 
 def _talks_locally(model: Model) -> bool:
