@@ -42,8 +42,8 @@ MOVING_PACKETS = ("", "receiving packets", "the network")  # what interrupts of 
     ),
     measured=(
         "Time from entry to exit of interrupt and softirq handlers on a CPU with a target thread, without the local"
-        " timer and inter-processor interrupts. Softirq counts by type, packet rates by interface and stack samples inside"
-        " interrupts tell what for."
+        " timer and inter-processor interrupts. Softirq counts by type, packet rates by interface and stack samples"
+        " inside interrupts tell what for."
     ),
     alternatives=(
         "A flood of small packets, an emulated network card (VIRT-EMULATED-DEVICE), or other processes' traffic."
