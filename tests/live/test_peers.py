@@ -97,8 +97,14 @@ def test_who_ends_the_waits_is_known_by_name_while_it_lives(
     recorder = attach(ping, only=True)
     ping.start()
     until(lambda: int(ping.status("voluntary_ctxt_switches")) >= 50, "it has waited 50 times")
-    (row,) = recorder.stop().details(account)
+    recording = recorder.stop()
+    (row,) = recording.details(account)
     assert row.waker_comm == "pong" and row.waker_tid not in (0, ping.pid), row
+    assert row.waker_pid == row.waker_tid, row
+    if mode == "unix":  # a pair that ping has made
+        assert row.object.startswith(f"unix:{ping.pid}:"), row
+        (shown,) = model_of(recording).rows_of(account)
+        assert shown.object == f"pong ({row.waker_pid})", shown
 
 
 # Two readers of a pipe and one of a pair of sockets wait for what their parent sends every 20 ms.

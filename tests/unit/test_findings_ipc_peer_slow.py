@@ -42,9 +42,31 @@ def test_a_child_that_answers_at_its_parents_socket_is_named_before_it() -> None
     builder = Builder().thread("client", cpu_user="1 s")
     builder.row("ipc.unix", "unix:700:cupsd", durations={"60 ms": 99}, waker_tid=701, waker_count=99, waker_comm="job")
     unasked = finding(builder.model(), PEER).claim
-    assert "at a unix socket of cupsd (700)" in unasked and "for job (701). It is unknown" in unasked
+    assert "at a unix socket of job (701); half of that in waits of 60 ms. It is unknown" in unasked
     builder.exchange("unix:700:cupsd", "connected", {"60 ms": 99})
-    assert "job (701) answers slowly at a unix socket of cupsd (700): half" in finding(builder.model(), PEER).claim
+    assert "job (701) answers slowly at a unix socket made by cupsd (700): half" in finding(builder.model(), PEER).claim
+
+
+@pytest.mark.parametrize(
+    ("waker", "end", "said"),
+    [
+        ({"waker_pid": 700}, "cupsd (700)", "cupsd (700) answers slowly: half"),  # a thread of the maker
+        ({"waker_pid": 690}, "job (701)", "job (701) answers slowly at a unix socket made by cupsd (700): half"),
+        ({"waker_count": 49}, "a socket made by cupsd (700)", "the other end of a unix socket made by cupsd (700) ans"),
+        ({"waker_pid": 0}, "a socket made by cupsd (700)", "job (701) answers slowly at a unix socket made by cupsd"),
+    ],
+)
+def test_who_is_at_the_other_end_of_a_unix_socket_is_not_who_made_it(
+    waker: dict[str, int], end: str, said: str
+) -> None:
+    """systemd listens for its services: "waits at a unix socket of systemd (1)" was said of each."""
+    builder = Builder().thread("client", cpu_user="1 s")
+    fields = {"waker_tid": 701, "waker_pid": 690, "waker_count": 99, "waker_comm": "job"} | waker
+    builder.row("ipc.unix", "unix:700:cupsd", durations={"60 ms": 99}, **fields)
+    model = builder.exchange("unix:700:cupsd", "connected", {"60 ms": 99}).model()
+    assert {row.object for row in model.rows_of("ipc.unix")} == {end}
+    assert {each.object for each in model.exchanges} == {end}
+    assert said in finding(model, PEER).claim
 
 
 def test_threads_that_answer_in_turn_may_be_the_targets_own() -> None:

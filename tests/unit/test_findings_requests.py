@@ -289,11 +289,16 @@ def test_unix_sockets_read_as_in_the_rest_of_the_report() -> None:
     builder.exchange("unix:900:db", "connected", {"15 ms": 200})
     model = builder.model()
     found = finding(model, PEER)
-    assert found.claim.startswith("db (900) answers slowly"), found.claim
-    assert found.remedies[0].text == "measure the peer, on this host: perfdiag latency --pid 900"
+    assert found.claim.startswith("a socket made by db (900) answers slowly"), found.claim
+    assert (
+        found.remedies[0].text
+        == "measure the peer, on this host: perfdiag latency --pid 900, if it still has that socket"
+    )
     made = assembly.make(model, diagnose(model), RUNBOOKS)
     text = " ".join(plain(made, full=True).split())
-    assert "GET /a on app.sock (inode 17) on 0:26: 400, 40/s" in text and "calls to db (900): 200" in text, text
+    assert (
+        "GET /a on app.sock (inode 17) on 0:26: 400, 40/s" in text and "calls to a socket made by db (900): 200" in text
+    ), text
     assert "unix:900" not in text and "file:0" not in text
 
 

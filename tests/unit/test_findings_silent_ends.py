@@ -122,4 +122,4 @@ def test_a_child_outside_the_target_that_writes_to_such_a_pair_is_named() -> Non
         .row("ipc.unix", "unix:100:reads", "9 s", count=90, waker_tid=900, waker_count=90, waker_comm="helper")
     )
     found = finding(builder.model(), IPC)
-    assert "for helper (900)." in found.claim and found.mechanism is Mechanism.UNDETERMINED
+    assert "at a unix socket of helper (900);" in found.claim and found.mechanism is Mechanism.UNDETERMINED

@@ -8,7 +8,7 @@ enum object_kind {
 	OBJECT_DEVICE,	   /* dev_t of the kernel: major << 20 | minor */
 	OBJECT_PEER,	   /* IPv4 address << 16 | port, both in host order */
 	OBJECT_PEER6,	   /* hash of struct object_name */
-	OBJECT_UNIX,	   /* pid of the peer */
+	OBJECT_UNIX,	   /* pid of who made the other end: it listened, connected, or made the pair */
 	OBJECT_TASK,	   /* pid of a process outside the target */
 	OBJECT_OWN,	   /* pid of a process of the target */
 	OBJECT_CGROUP,	   /* inode number */

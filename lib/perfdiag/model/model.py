@@ -39,6 +39,7 @@ class Row:
     waker_tid: int = 0
     waker_count: int = 0
     waker_comm: str = ""  # of a thread outside the target, where it was asked for
+    waker_pid: int = 0  # its process, where it was asked for
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from perfdiag.model.guest import exit_names
 from perfdiag.model.waits import postgres_waits
 from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID
 from perfdiag.model.waits.runtime_locks import BY_ID
+from perfdiag.model.waits.unix_ends import maker_pid, unix_ends
 from perfdiag.recording.recording import Recording
 
 _FIXED = {
@@ -39,6 +40,7 @@ class Names:
         self._several = len({line.pid for line in recording.threads.values()}) > 1 or bool(recording.processes)
         self._processes |= {line.pid: line.comm for line in recording.processes.values() if line.pid}
         self._processes |= {target.pid: target.comm for target in recording.header.targets}
+        self._unix_ends = unix_ends(recording)
 
     def resolve(self, key: str) -> str:
         """Return an object string of the recording for people; what cannot be resolved stays as it was recorded."""
@@ -63,6 +65,8 @@ class Names:
             case "order":
                 known = self._page_bytes is not None and len(rest) < 3
                 return f"{size((self._page_bytes or 0) << int(rest))} in one piece" if known else None
+            case "unix":
+                return self._unix_end(f"{kind}:{rest}")
             case "cgroup":
                 group = self._facts.cgroup_of(int(rest))
                 return f"cgroup {group.path if group else rest}"
@@ -82,6 +86,14 @@ class Names:
         major, minor, inode = (int(part) for part in numbers)
         where = self._file_system(f"{major}:{minor}")
         return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
+
+    def _unix_end(self, key: str) -> str:
+        """Return who is at the other end, as far as that is known, else who made it."""
+        pid, tid, comm = self._unix_ends.get(key, (0, 0, ""))
+        if pid and pid != maker_pid(key):
+            return f"{comm or NAME_NOT_KEPT} ({tid})"
+        maker = task_words(key.partition(":")[2])
+        return maker if pid else f"a socket made by {maker}"
 
     def _idle_state(self, rest: str) -> str:
         """Return "C6", or that the CPU was not in it any more, or not yet in any, when the thread was woken."""
@@ -113,7 +125,7 @@ class Names:
         return ", or later ".join(words) or f"file system {device}"
 
 
-def _task(rest: str) -> str:
+def task_words(rest: str) -> str:
     """Return "python (4121)" of "4121:python"."""
     pid, kept, comm = rest.partition(":")
     return f"{comm or (NO_NAME if kept else NAME_NOT_KEPT)} ({int(pid)})"
@@ -144,11 +156,10 @@ _WORDS: dict[str, Callable[[str], str | None]] = {
     "limit": "memory.{}".format,
     "server": "NFS server {}".format,
     "runtime": lambda rest: IDLE_BY_ID[rest].name if rest in IDLE_BY_ID else None,
-    "task": _task,
-    "unix": _task,
-    "own": lambda rest: f"own thread {_task(rest)}",
+    "task": task_words,
+    "own": lambda rest: f"own thread {task_words(rest)}",
     "abstract": _abstract,
     "vmexit": _vm_exit,
 }
 
-__all__ = ["Names"]
+__all__ = ["Names", "task_words"]

@@ -76,6 +76,18 @@ static bool read_state(int process, char *state, long *threads)
 	return has_state && has_threads;
 }
 
+pid_t process_of_thread(pid_t tid)
+{
+	_cleanup_close_ int thread = process_open(tid);
+	_cleanup_fclose_ FILE *file = thread < 0 ? NULL : process_file(thread, "status");
+	char line[256];
+	pid_t pid = 0;
+
+	while (file && !pid && fgets(line, sizeof(line), file) && sscanf(line, "Tgid: %d", &pid) != 1)
+		;
+	return pid;
+}
+
 static bool has_ended(int process)
 {
 	char state;

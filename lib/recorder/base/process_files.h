@@ -33,5 +33,8 @@ bool process_alive(pid_t pid);
  */
 pid_t process_speaker(pid_t pid);
 
+/* The process that a thread belongs to; 0: not known. */
+pid_t process_of_thread(pid_t tid);
+
 /* One line of maps: "start-end perms offset major:minor inode   path\n".  mapping->path points into line. */
 bool mapping_parse(char *line, struct mapping *mapping);

@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/process_files.h"
 #include "rows/folds.h"
 #include "rows/host_mode.h"
 #include "program/map_walk.h"
@@ -138,6 +139,19 @@ static bool ended_elsewhere(__u32 account)
 	       account == ACCOUNT_REMOTE_FS || account == ACCOUNT_KERNEL_OTHER; /* a full message queue */
 }
 
+static void write_waker(struct recorder *recorder, pid_t tid, __u32 account)
+{
+	struct json *json = &recorder->json;
+	bool elsewhere = ended_elsewhere(account);
+
+	if (recorder->options.host)
+		json_u64(json, "waker_pid", host_process_of(recorder, tid));
+	else if (elsewhere)
+		json_u64(json, "waker_pid", process_of_thread(tid));
+	if (elsewhere)
+		comm_write(recorder, "waker_comm", tid);
+}
+
 static void write_details(struct recorder *recorder)
 {
 	struct json *json = &recorder->json;
@@ -155,10 +169,8 @@ static void write_details(struct recorder *recorder)
 		buckets_write(json, "buckets", entry->detail.buckets);
 		json_u64(json, "waker_tid", entry->detail.waker);
 		json_u64(json, "waker_count", entry->detail.waker_votes);
-		if (recorder->options.host && entry->detail.waker)
-			json_u64(json, "waker_pid", host_process_of(recorder, entry->detail.waker));
-		if (entry->detail.waker && ended_elsewhere(entry->key.account))
-			comm_write(recorder, "waker_comm", entry->detail.waker);
+		if (entry->detail.waker)
+			write_waker(recorder, entry->detail.waker, entry->key.account);
 		json_write(json, &recorder->output);
 		HASH_DEL(recorder->details, entry);
 		free(entry);

@@ -97,6 +97,7 @@ class Threads:
         waker_tid: int = 0,
         waker_count: int = 0,
         waker_comm: str = "",
+        waker_pid: int = 0,
     ) -> Self:
         """Add time of the last thread with an object: a total with count and longest, or `durations` {"4 ms": 12}."""
         thread, account = self._threads[-1], account_name(account)
@@ -129,6 +130,7 @@ class Threads:
                 waker_tid=waker_tid,
                 waker_count=waker_count,
                 waker_comm=waker_comm,
+                waker_pid=waker_pid,
             )
         )
         return self

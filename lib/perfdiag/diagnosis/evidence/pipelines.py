@@ -15,8 +15,9 @@ from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.significance import by_key, percent, plain, total_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.model.waits.unix_ends import UNIX, maker_pid
 
-PIPE, UNIX = "ipc.pipe", "ipc.unix"
+PIPE = "ipc.pipe"
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,6 @@ def pipelines(model: Model) -> tuple[list[Pipeline], list[list[Row]]]:
     return sorted(found, key=lambda pipeline: -pipeline.ns), outside
 
 
-def peer_pid(key: str) -> int | None:
-    """Return the process at the other end of a unix socket, as its object names it."""
-    pid = key.removeprefix("unix:").partition(":")[0]
-    return int(pid) if key.startswith("unix:") and pid.isascii() and pid.isdigit() else None
-
-
 class _Members:
     """Which threads and processes belong to the target, also of those that ended."""
 
@@ -134,7 +129,7 @@ class _Members:
         shared = len({row.pid for row in rows}) > 1
         if own > outside or (shared and not outside and unknown):
             return pids
-        pid = peer_pid(rows[0].key)
+        pid = maker_pid(rows[0].key)
         # A pair of sockets made by one process names that process on both ends, whoever inherited the other one.
         if pid in self._pids and pid not in {row.pid for row in rows}:
             return pids | {pid}
@@ -175,4 +170,4 @@ def _could_run_ns(thread: ThreadLedger) -> int:
     return sum(total.ns for name, total in thread.accounts.items() if name.startswith(("cpu.", "runq.")))
 
 
-__all__ = ["PIPE", "UNIX", "Pipeline", "Stage", "peer_pid", "pipelines"]
+__all__ = ["PIPE", "UNIX", "Pipeline", "Stage", "pipelines"]

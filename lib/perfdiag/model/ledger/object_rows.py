@@ -31,7 +31,7 @@ def rows_of(
             account, key = booking
         elif recording.header.options.host:
             key = _of_whom(key, line.pid)
-        waker = (line.waker_tid, line.waker_count, line.waker_comm)
+        waker = (line.waker_tid, line.waker_count, line.waker_comm, line.waker_pid)
         row = Row(account, names.resolve(key), key, line.pid, distribution, *waker)
         rows += _split_row(row, user_share(line.pid)) if account == "cpu.user" else [row]
     return sorted(rows, key=lambda row: (-row.distribution.sum_ns, row.account, row.key, row.pid))

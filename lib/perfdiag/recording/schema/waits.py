@@ -27,7 +27,7 @@ class Detail(Line, tag="detail"):
     buckets: Buckets
     waker_tid: Count = 0  # who ended most of these waits or, of locks, had it longest meanwhile; 0: unknown or timer
     waker_count: Count = 0  # how many of `count` are known to be due to it, at least
-    waker_pid: Count = 0  # its process, in a recording of the host; 0: not known
+    waker_pid: Count = 0  # its process, of waits as for waker_comm and of a host; 0: not known
     waker_comm: Comm = ""  # its name when the window ended, where it can be another process's
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.peers import name_of, peer_of
-from perfdiag.diagnosis.evidence.pipelines import peer_pid
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
@@ -16,6 +15,7 @@ from perfdiag.diagnosis.significance import about, brief, fix, percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, own_calls
 from perfdiag.model.requests.request_time import PEERS
+from perfdiag.model.waits.unix_ends import maker_pid
 
 
 def outstanding(model: Model) -> Iterable[Finding]:
@@ -72,9 +72,9 @@ def _evidence(model: Model, call: Exchange) -> Evidence:
 
 
 def _measure(model: Model, call: Exchange) -> Remedy:
-    peer, pid = peer_of(call.line.object), peer_pid(call.line.object)
+    peer, pid = peer_of(call.line.object), maker_pid(call.line.object)
     if pid and pid not in {thread.pid for thread in model.threads}:  # a unix socket's, of which the target has one end
-        return fix(f"measure the peer, on this host: perfdiag latency --pid {pid}")
+        return fix(f"measure the peer, on this host: perfdiag latency --pid {pid}, if it still has that socket")
     if peer is None:
         return fix("measure the peer: run perfdiag latency there")
     host = "on this host" if peer.local else f"on {plain(peer.address)}"

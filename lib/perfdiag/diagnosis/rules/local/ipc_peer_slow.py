@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.fix_checks import less, shorter
 from perfdiag.diagnosis.evidence.local.awaited_members import inside
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
-from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, peer_pid, pipelines
+from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import cpu_ns, subject
@@ -31,6 +32,8 @@ from perfdiag.diagnosis.significance import (
     worth,
 )
 from perfdiag.model.model import Model, Row
+from perfdiag.model.object_names import task_words
+from perfdiag.model.waits.unix_ends import maker_pid
 from perfdiag.recording.distribution import Distribution
 
 OTHER_END = "'s other end"
@@ -43,7 +46,7 @@ OTHER_END = "'s other end"
     meaning="Threads wait at a pipe or a unix socket until another process of this host writes, or reads from a"
     " full pipe. If that process belongs to the target, this report covers it, too. Nothing asks the writer"
     " of a pipe for data: it may be slow or have nothing to write.",
-    measured="Waits at pipes and unix sockets by peer, with the thread that ended them (sched_waking), and whether"
+    measured="Waits at pipes and unix sockets by object, with the thread that ended them (sched_waking), and whether"
     " they began in calls that write. Slow is 10 ms, for the wait in which half of the time was spent; a"
     " writer that waits for room always waits for a slow reader. Among processes of the target, the"
     " working stage is the one that waits at most a quarter of its time and half as much as any other; it"
@@ -96,18 +99,15 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     writes = writing is not None and writing >= local_policy.ipc_peer_share
     # A writer has no round trips: each of its waits is for a reader that has not kept up, however short.
     slow = (writes or typical_ns(whole) >= network_policy.slow_answer_ns) and not in_turn
-    own = peer_pid(rows[0].key) in {row.pid for row in rows}  # it made both ends, and may hold both
+    own = maker_pid(rows[0].key) in {row.pid for row in rows}  # it made both ends, and may hold both
     if not writes and (nothing_came(model, rows) or (own and not waker and slow)):
         return _silent(model, rows, own=own, written=writing is None)
-    # A socket names who listened or made the pair; who ends the waits may be a child that inherited it.
-    other = waker or peer_pid(rows[0].key)
-    measure = (
-        f"measure the other end: perfdiag latency {f'--pid {other}' if other else '--pid PEER (lsof -E names it)'}"
-    )
+    measure = _measure(rows, waker)
     in_request = _in_requests(model, rows)
     if slow and not writes and not in_request and (not asked or may_acknowledge(model, calls_to(model, keys))):
-        whom = where.removeprefix(" at ") or who.removesuffix(OTHER_END)
-        came = f"half of that in waits of {about(typical_ns(whole))}{f' for {who}' if where else ''}"
+        whom = _place(model, rows, waker)
+        came = f"half of that in waits of {about(typical_ns(whole))}"
+        came += f" for {who}" if where and who not in whom else ""
         may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
         return silent(model, "IPC-PEER-SLOW", rows, whom, measure, came=came, may=may)
     headline, claim, mechanism = _said(model, whole, who, where, slow=slow, asked=asked, writes=writes, in_turn=in_turn)
@@ -188,11 +188,8 @@ def _in_requests(model: Model, rows: list[Row]) -> bool:
 
 def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Finding:
     """Return the finding on ends of which nothing is known except that threads waited there."""
-    who, _ = _other_end(model, rows, 0)
     several = len({row.key for row in rows}) > 1
-    whom = who if several or rows[0].account == UNIX else who.removesuffix(OTHER_END)
-    if own and not several:
-        whom = f"a unix socket made by {who} itself"
+    whom = _place(model, rows, 0) + (" itself" if own and not several else "")
     pids = sorted({row.pid for row in rows} - {0})
     holds = f"see who holds the other end: lsof -E +c0 -p {','.join(map(str, pids[:3])) or 'PID'}"
     may = "work, for an answer or for room to write" if written else "work or for an answer"
@@ -202,25 +199,56 @@ def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Findi
 
 
 def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
-    """Return who is waited for, and where (" at pipe 88"): a pipe names nobody, a socket names the process that
-    listened."""
+    """Return who is waited for, and where (" at pipe 88"): a pipe names nobody, a socket names who made it."""
     if len({row.key for row in rows}) > 1:
         return f"{len({row.key for row in rows})} local peers", ""
-    place = plain(rows[0].object or "an unnamed peer")
-    listener = peer_pid(rows[0].key)
-    if not waker or waker == listener:
-        return place + OTHER_END * (rows[0].account == PIPE and rows[0].object != ""), ""
-    if not rows[0].object:
-        return ended_by(model, rows, waker), ""
-    return ended_by(model, rows, waker), f" at {'a unix socket of ' if listener else ''}{place}"
+    maker = maker_pid(rows[0].key)
+    if maker and maker in (waker, _process(rows, waker)):
+        return _maker(rows), ""
+    place = _made(rows) if maker else plain(rows[0].object)
+    if waker:
+        return ended_by(model, rows, waker), f" at {place}" * bool(place)
+    if maker:
+        return f"the other end of {place}", ""
+    return f"{place}{OTHER_END}" if place else "an unnamed peer", ""
+
+
+def _place(model: Model, rows: list[Row], waker: int) -> str:
+    """Return where is waited, for a headline: at a socket the process at its other end counts, if it is known."""
+    who, where = _other_end(model, rows, waker)
+    if len({row.key for row in rows}) > 1 or not maker_pid(rows[0].key):
+        return where.removeprefix(" at ") or who.removesuffix(OTHER_END)
+    return f"a unix socket of {who}" if waker else _made(rows)
+
+
+def _made(rows: list[Row]) -> str:
+    return f"a unix socket made by {_maker(rows)}"
+
+
+def _maker(rows: list[Row]) -> str:
+    return plain(printable(task_words(rows[0].key.partition(":")[2])))
+
+
+def _process(rows: list[Row], waker: int) -> int:
+    """Return the process of the thread that ended most waits; 0: not known."""
+    return next((row.waker_pid for row in rows if waker and row.waker_tid == waker), 0)
+
+
+def _measure(rows: list[Row], waker: int) -> str:
+    """Return how to measure the other end: who made a socket may have left that to a child, or to a service."""
+    if waker:
+        return f"measure the other end: perfdiag latency --pid {_process(rows, waker) or waker}"
+    if maker := maker_pid(rows[0].key):
+        return f"measure the other end (lsof -E names it): perfdiag latency --pid {maker}, if it still has that"
+    return "measure the other end: perfdiag latency --pid PEER (lsof -E names it)"
 
 
 def _others(model: Model, rows: list[Row], waker: int) -> list[Other]:
-    """Return the thread that ended most waits, or the process that the socket names."""
+    """Return the thread that ended most waits, or the process that made the socket."""
     if waker:
         comm = next((row.waker_comm for row in rows if row.waker_tid == waker), "")
         return [Other(waker, plain(comm), Relation.PEER)]
-    pid = peer_pid(rows[0].key)
+    pid = maker_pid(rows[0].key)
     return [Other(pid, "", Relation.PEER)] if pid and len({row.key for row in rows}) == 1 else []
 
 
@@ -237,8 +265,8 @@ def _in_turn(model: Model, rows: list[Row]) -> str:
     processes = {thread.pid for thread in ran} - waiting
     if processes:
         return f"the other {len(processes)} processes of {subject(model)}"
-    # A socket names the process at its other end, a pipe may end in the same one.
-    beside = peer_pid(rows[0].key) is None and len([thread for thread in ran if thread.pid in waiting]) > 1
+    # A pipe may end in the same process, and so may a socket that it made.
+    beside = maker_pid(rows[0].key) in {None, *waiting} and len([thread for thread in ran if thread.pid in waiting]) > 1
     return f"other threads of {subject(model)}" if beside else ""
 
 
