@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from perfdiag.recording import schema
 
 from live.support.fixtures import Cleanup, Record, Start
 from live.support.host import slow_disk
+from live.support.model import model_of
 from live.support.recording import Recording, ns_of, table
 from live.support.truth import SHARE, assert_waited
 
@@ -83,3 +85,12 @@ def test_submitting_waits_itself(tmp_path: Path, cleanup: Cleanup, start: Start,
     thread = recording.thread(truth["pid"])
     assert_waited(thread, truth["submit_ns"], "disk.read")
     assert not ns_of(thread, "wait.io_uring"), table(thread)
+
+
+def test_a_poller_of_a_ring_serves_no_request(start: Start, record: Record) -> None:
+    """It receives and sends for the thread that does, which nothing shows: its polling was 95 % of the request time."""
+    recording, truth = record(start("ring_server", "--count", 61, "--sleep-us", 5000), only=True)
+    lines = [line for line in recording.of(schema.Exchange) if line.direction == "accepted"]
+    assert [(line.count, line.open, line.unanswered) for line in lines] == [(0, 0, 0)], lines
+    assert lines[0].untimed == truth["count"], lines
+    assert model_of(recording).request_time is None
