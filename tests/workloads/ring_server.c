@@ -35,8 +35,8 @@ static void set_up(struct ring *ring, bool polled)
 		size = cqes_size;
 	/* Both rings are in one mapping since Linux 5.4. */
 	map = CHECK(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, IORING_OFF_SQ_RING));
-	ring->sqes = CHECK(mmap(NULL, params.sq_entries * sizeof(struct io_uring_sqe), PROT_READ | PROT_WRITE, MAP_SHARED,
-				ring->fd, IORING_OFF_SQES));
+	ring->sqes = CHECK(mmap(NULL, params.sq_entries * sizeof(struct io_uring_sqe), PROT_READ | PROT_WRITE,
+				MAP_SHARED, ring->fd, IORING_OFF_SQES));
 	ring->tail = (void *)(map + params.sq_off.tail);
 	ring->flags = (void *)(map + params.sq_off.flags);
 	ring->array = (void *)(map + params.sq_off.array);
@@ -72,9 +72,8 @@ static int run(struct ring *ring, int operation, int fd, void *buffer, size_t si
 {
 	unsigned int place = *ring->tail & ring->mask;
 
-	ring->sqes[place] = (struct io_uring_sqe){
-		.opcode = operation, .fd = fd, .addr = (uintptr_t)buffer, .len = size
-	};
+	ring->sqes[place] =
+		(struct io_uring_sqe){ .opcode = operation, .fd = fd, .addr = (uintptr_t)buffer, .len = size };
 	ring->array[place] = place;
 	__atomic_store_n(ring->tail, *ring->tail + 1, __ATOMIC_SEQ_CST);
 	return complete(ring, ring->polled ? 0 : 1);
