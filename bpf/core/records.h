@@ -124,7 +124,9 @@ enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
 #define DETAILS 14	  /* 14 x 184 + 45 x 16 bytes of accounts keeps a record under 4,000 bytes */
 #define OPERATION_PARTS 6 /* accounts of one operation; more are told as running time */
 #define STACK_FRAMES 48
-#define SCAN_WORDS 48
+#define SCAN_WORDS 96	      /* of a running thread */
+#define SCAN_WORDS_OF_WAIT 48 /* of one that blocks */
+#define SCAN_NAMES 48	      /* that are written of them */
 #define STACK_PAGE 4096
 #define MARKERS 192
 

@@ -10,6 +10,8 @@
  */
 #include "core/maps.bpf.h"
 
+#define WALKED_BYTES (6 * (int)sizeof(__u64)) /* of a walk: a lost one has a few meaningless addresses, too */
+
 char LICENSE[] SEC("license") = "GPL";
 
 SEC("tp_btf/hrtimer_expire_entry")
@@ -46,9 +48,11 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
 	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);
 	event->scan_bytes = 0;
-	/* The walk may lose the callers, but never the interrupted address; where they are asked for, the words tell. */
-	if (knobs.all_stacks && !bpf_probe_read_user(event->scan, sizeof(event->scan), user_stack(task)))
+	/* The walk loses the callers where frame pointers are missing, but never the interrupted address: the words tell. */
+	if ((knobs.all_stacks || event->user_bytes < WALKED_BYTES) &&
+	    !bpf_probe_read_user(event->scan, sizeof(event->scan), user_stack(task)))
 		event->scan_bytes = sizeof(event->scan);
+	event->stack_offset = (__u64)user_stack(task) % STACK_PAGE;
 	bpf_ringbuf_submit(event, gather());
 	return 0;
 }

@@ -50,8 +50,8 @@ static __always_inline void sample_wait(void *ctx, struct record *record, __u64 
 	event->scan_bytes = 0;
 	/* What such a wait is for is known from its callers only, and libc keeps no frame pointers. */
 	if (needs_callers(record->account) &&
-	    !bpf_probe_read_user(event->scan, sizeof(event->scan), (void *)stack_pointer))
-		event->scan_bytes = sizeof(event->scan);
+	    !bpf_probe_read_user(event->scan, SCAN_WORDS_OF_WAIT * sizeof(*event->scan), (void *)stack_pointer))
+		event->scan_bytes = SCAN_WORDS_OF_WAIT * sizeof(*event->scan);
 	event->stack_offset = stack_pointer % STACK_PAGE;
 	detail->sampled_ns = detail->ns;
 	bpf_ringbuf_submit(event, gather());

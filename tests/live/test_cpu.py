@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 import pytest
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.recording import schema
 
 from live.support import laws
@@ -51,6 +52,19 @@ def test_cpu_samples_name_the_hot_function(ends: bool, start: Start, attach: Att
     hot_ns = sum(row.weight_ns for row in stacks if any(name.startswith("burn_cpu ") for name in row.user[:1]))
     assert total_ns > 0.1e9
     assert hot_ns > 0.9 * total_ns, [(row.user[:2], row.kernel[:2], row.weight_ns) for row in stacks]
+
+
+def test_who_calls_the_c_library_without_frame_pointers(start: Start, record: Record) -> None:
+    """Four fifths of the samples are one caller's; the other has a fifth."""
+    recording, _ = record(start("frameless"))
+    samples = CpuSamples(model_of(recording))
+    hottest = samples.hottest(1)[0]
+    assert "strlen" in hottest[0] and hottest[1].share > 0.9, hottest
+    assert samples.callers() == ["read_numbers (frameless)", "main (frameless)"]
+    named = sum(
+        row.count for row in samples.stacks if any(name.startswith(("read_numbers", "find_end")) for name in row.scan)
+    )
+    assert named > 0.9 * samples.count, [(row.user, row.scan, row.count) for row in samples.stacks]
 
 
 def test_four_spinners_share_one_cpu(start: Start, record: Record) -> None:

@@ -87,6 +87,19 @@ def test_callers_of_compiled_programs() -> None:
     assert callers("memcpy (libc.so.6)", "qsort (libc.so.6)") == [] == callers("memcpy (libc.so.6)") == callers()
 
 
+def test_callers_that_the_walk_lost_are_found_by_the_scan() -> None:
+    """Code without frame pointers: of what earlier calls left on the stack, little is on most of them."""
+    builder = Builder().thread(cpu_user="8 s")
+    for place, left in enumerate(("parse (app)", "emit (app)", "load (app)")):
+        scan = ["__isoc99_sscanf (libc.so.6)", left, "sum_of (app)", "main (app)", "__libc_start_main (libc.so.6)"]
+        lost = ["0x7ffc45cdd95f", "0x72702f74756f3472"] if place else []
+        builder.stack("cpu", user=["__rawmemchr_evex (libc.so.6)", *lost], scan=scan, count=33)
+    model = builder.model()
+    assert CpuSamples(model).callers() == ["sum_of (app)", "main (app)"]
+    walked = Builder().thread(cpu_user="8 s").stack("cpu", user=["f (app)", "g (app)"], scan=["left (app)"], count=99)
+    assert CpuSamples(walked.model()).callers() == ["g (app)"]
+
+
 def test_half_the_time_is_not_bound() -> None:
     model = Builder().thread(cpu_user="2 s", disk_read="2100 ms").model()
     assert check(model, "CPU-BOUND").number == pytest.approx(2 / 4.1)

@@ -18,7 +18,7 @@ struct stack_event {
 	__u32 on_cpu; /* 1: a CPU sample, 0: the beginning of a wait */
 	__u32 account;
 	__s32 kernel_bytes, user_bytes, scan_bytes; /* negative: -errno */
-	__u32 stack_offset; /* where in its page the user stack of a wait ends: of one path as a rule the same */
+	__u32 stack_offset; /* where in its page the user stack ends: of one path as a rule the same */
 	__u64 kernel[STACK_FRAMES];
 	__u64 user[STACK_FRAMES];
 	__u64 scan[SCAN_WORDS]; /* the top of the user stack, where frame pointers may be missing */

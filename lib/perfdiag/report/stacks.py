@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.text import printable
 from perfdiag.model.model import Model
-from perfdiag.model.stacks.symbols import caller, is_named, readable
+from perfdiag.model.stacks.symbols import caller, readable, walked
 from perfdiag.model.waits.futexes import joins
 from perfdiag.recording import schema
 from perfdiag.report import contract
@@ -75,15 +75,8 @@ def _waits_in(stack: schema.Stack) -> str:
 
 
 def _user(stack: schema.Stack) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the named frames of user space, and the functions that a scan of the stack found.
-
-    Code without frame pointers ends the walk in meaningless addresses; the first frame is always right.
-    """
-    frames = list(stack.user)
-    while len(frames) > 1 and not is_named(frames[-1]):
-        frames.pop()
-    if any(not is_named(frame) for frame in frames[1:]):
-        frames = frames[:1]
+    """Return the named frames of user space, and the functions that a scan of the stack found."""
+    frames = walked(stack.user)
     known = set(frames)
     return tuple(map(readable, frames)), tuple(readable(name) for name in stack.scan if name not in known)
 

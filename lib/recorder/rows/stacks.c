@@ -19,7 +19,7 @@ struct stack_key {
 	uint64_t object;
 	uint32_t tgid, on_cpu, account;
 	uint32_t kernel_frames, user_frames;
-	uint32_t stack_offset; /* of waits that were scanned: their frames may be cut short and alike */
+	uint32_t stack_offset; /* of stacks that were scanned: their frames may be cut short and alike */
 	uint64_t frames[2 * STACK_FRAMES];
 };
 
@@ -56,7 +56,7 @@ void stacks_add(struct recorder *recorder, const struct stack_event *event)
 				 .account = event->account,
 				 .kernel_frames = frame_count(event->kernel_bytes),
 				 .user_frames = user_frame_count(event),
-				 .stack_offset = event->on_cpu || event->scan_bytes <= 0 ? 0 : event->stack_offset };
+				 .stack_offset = event->scan_bytes <= 0 ? 0 : event->stack_offset };
 	size_t size = offsetof(struct stack_key, frames) + (key.kernel_frames + key.user_frames) * sizeof(uint64_t);
 	struct stack_entry *entry;
 
@@ -203,8 +203,8 @@ static void write_user_frames(struct json *json, const struct stack_entry *entry
 	}
 	json_end(json);
 	json_array(json, "scan");
-	for (uint32_t i = frames; entry->names && i < frames + entry->scan_words; i++)
-		if (entry->names[i])
+	for (uint32_t i = frames, names = 0; entry->names && i < frames + entry->scan_words; i++)
+		if (entry->names[i] && names++ < SCAN_NAMES)
 			json_text(json, NULL, entry->names[i]);
 	json_end(json);
 }

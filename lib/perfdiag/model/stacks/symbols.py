@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from perfdiag.recording import schema
+
 # The C library's functions that sleep or wait for events, for a regular expression on a whole name.
 SLEEPS_OF_C = (
     r"(__)?(GI_)*_*(clock_|hrtimer_)?nanosleep\w*|_*u?sleep|_*libc_\w+|_*(p?select|p?poll)(64|_chk)?|epoll_p?wait2?"
@@ -84,6 +86,21 @@ def caller(frames: Iterable[str]) -> str:
     return next((name for name in outside if not _FOR_OTHERS.fullmatch(symbol_of(name))), (outside or [""])[0])
 
 
+def walked(frames: Sequence[str]) -> list[str]:
+    """Return the frames of a walk that hold: code without frame pointers ends it in meaningless addresses, and the
+    first frame is always right."""
+    found = list(frames)
+    while len(found) > 1 and not is_named(found[-1]):
+        found.pop()
+    return found[:1] if any(not is_named(frame) for frame in found[1:]) else found
+
+
+def with_scan(stack: schema.Stack) -> list[str]:
+    """Return the frames of user space; where the walk lost the callers, what a scan of the stack found instead."""
+    lost = stack.scan and len(walked(stack.user)) < 2
+    return [*stack.user[:1], *stack.scan] if lost else list(stack.user)
+
+
 def own_callers(frames: Sequence[str]) -> list[str]:
     """Return the callers of the first of `frames` that are the program's own code: where some is compiled while it
     runs, of that, without what belongs to Node.js; else all that is in no library of the system."""
@@ -122,4 +139,6 @@ __all__ = [
     "own_callers",
     "readable",
     "symbol_of",
+    "walked",
+    "with_scan",
 ]

@@ -39,7 +39,7 @@ RECORDER: Mapping[str, int] = {
     "REQUEST_NAME_BYTES": 55,
     "REST_NAMES": 500,
     "RPC_NAME_BYTES": 24,
-    "SCAN_WORDS": 48,
+    "SCAN_NAMES": 48,
     "STACK_ENTRIES": 4096,
     "STACK_FRAMES": 48,
     "THREAD_ROWS": 10_000,

@@ -9,7 +9,7 @@ from perfdiag.recording.schema.base import AccountSums, Buckets, Count, Line, Na
 from perfdiag.recording.schema.limits import RECORDER, Comm, Object, Symbol, Word, at_most
 
 Frames = Annotated[Sequence[Symbol], at_most(RECORDER["STACK_FRAMES"])]
-Scan = Annotated[Sequence[Symbol], at_most(RECORDER["SCAN_WORDS"])]
+Scan = Annotated[Sequence[Symbol], at_most(RECORDER["SCAN_NAMES"])]
 
 
 class Detail(Line, tag="detail"):

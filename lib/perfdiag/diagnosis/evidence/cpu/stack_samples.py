@@ -12,7 +12,7 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Claim
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.model import Model, once
-from perfdiag.model.stacks.symbols import is_named, module_of, of_system, own_callers, readable
+from perfdiag.model.stacks.symbols import is_named, module_of, of_system, own_callers, readable, with_scan
 from perfdiag.recording import schema
 
 # 95 % of all samples fall within so many standard errors of the truth.
@@ -99,24 +99,21 @@ class CpuSamples:
 
     def callers(self, number: int = 2) -> list[str]:
         """Return through which of the target's own functions most samples of the hottest one came, innermost first:
-        as many as hold half of them each."""
+        those that half of them have on their stack.  A scan finds what earlier calls left as well, but not so often."""
         user = [stack for stack in self.stacks if stack.user and not stack.kernel]
         counts: Counter[str] = Counter()
         for stack in user:
             counts[_function(stack.user[0])] += stack.count
-        hottest = counts.most_common(1)[0][0] if counts else ""
-        paths = [(own_callers(s.user), s.count) for s in user if _function(s.user[0]) == hottest]
-        found: list[str] = []
-        while len(found) < number:
-            level: Counter[str] = Counter()
-            for path, count in paths:
-                level[path[len(found)] if len(path) > len(found) else ""] += count
-            name, count = level.most_common(1)[0] if level else ("", 0)
-            if not name or 2 * count < counts[hottest]:
-                break
-            found.append(name)
-            paths = [(path, count) for path, count in paths if path[: len(found)] == found]
-        return [plain(name) for name in found]
+        hottest, whole = counts.most_common(1)[0] if counts else ("", 0)
+        on_stack: Counter[str] = Counter()
+        places: Counter[str] = Counter()  # how far out, times the samples
+        for stack in user:
+            if _function(stack.user[0]) == hottest:
+                for place, name in enumerate(dict.fromkeys(own_callers(with_scan(stack)))):
+                    on_stack[name] += stack.count
+                    places[name] += place * stack.count
+        common = [name for name, count in on_stack.items() if name != hottest and 2 * count >= whole]
+        return [plain(name) for name in sorted(common, key=lambda name: places[name] / on_stack[name])[:number]]
 
     def named(self) -> float:
         """Return the share of user-space samples whose innermost function has a name."""
