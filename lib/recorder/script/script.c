@@ -22,9 +22,10 @@
 #include "base/privileges.h"
 #include "script/script.h"
 
-#define LAST_MS 60000 /* to detach and to print takes seconds, on a host in trouble 30; then it is killed */
-#define LOOK_MS 1000  /* once told, it is looked at so often */
-#define ANY "auto"    /* the own programs, or the first of the engines that can */
+#define START_MS 30000 /* to compile and to attach takes seconds; then it is killed */
+#define LAST_MS 60000  /* to detach and to print takes seconds, on a host in trouble 30; then it is killed */
+#define LOOK_MS 1000   /* once told, it is looked at so often */
+#define ANY "auto"     /* the own programs, or the first of the engines that can */
 
 enum { OUTPUT, SIGNAL, CONTROL, TARGET, TIMER, EVENTS };
 
@@ -114,22 +115,36 @@ static void tell(struct script *script, struct recorder *recorder)
 	script->told_ns = script->told_last_ns = now_ns();
 	script->files = count_files(script->pid);
 	kill(script->pid, SIGINT);
+	kill(script->pid, SIGCONT);	    /* who is stopped does not hear */
 	script_end_facts(script, recorder); /* while it detaches and prints */
 }
 
 /* It was told to end; -ETIMEDOUT: it does not. */
-static int wait_for(struct script *script)
+static int wait_for(struct script *script, struct lack *lack)
 {
 	uint64_t now = now_ns(), again_ms = script->engine->again_ms;
 
 	if (now - script->told_ns > LAST_MS * 1000000ULL)
-		return -ETIMEDOUT;
+		return lack_of(lack, -ETIMEDOUT, "", "%s was told to end, and has not for %d s", script->engine->name,
+			       LAST_MS / 1000);
 	if (again_ms && now - script->told_last_ns > again_ms * 1000000 && script->files &&
 	    count_files(script->pid) == script->files) {
 		script->told_last_ns = now;
 		kill(script->pid, SIGINT); /* it has not heard: a second one in END would cut that off */
 	}
 	return 0;
+}
+
+/* How long to wait for what comes next: for the window to begin no longer than that takes. */
+static int patience_ms(const struct script *script)
+{
+	uint64_t waited_ms = (now_ns() - script->started_ns) / 1000000;
+
+	if (script->told_ns)
+		return LOOK_MS;
+	if (script->begun)
+		return -1;
+	return waited_ms < START_MS ? START_MS - (int)waited_ms : 0;
 }
 
 /* Until it has printed all. */
@@ -143,11 +158,17 @@ static int follow(struct script *script, struct recorder *recorder, int signals)
 	int err;
 
 	for (;;) {
-		if (poll(events, script->told_ns ? 1 : EVENTS, script->told_ns ? LOOK_MS : -1) < 0) {
+		int count = poll(events, script->told_ns ? 1 : EVENTS, patience_ms(script));
+
+		if (count < 0) {
 			if (errno != EINTR)
 				return -errno;
 			continue;
 		}
+		if (!count && !script->told_ns)
+			return lack_of(&recorder->lack, -ETIMEDOUT,
+				       "see whether it runs by hand, or record with another --engine",
+				       "%s traces nothing after %d s", script->engine->name, START_MS / 1000);
 		if (!script->told_ns) {
 			recorder->reason = ended_by(events, &recorder->options);
 			if (recorder->reason)
@@ -155,7 +176,7 @@ static int follow(struct script *script, struct recorder *recorder, int signals)
 		}
 		if (events[OUTPUT].revents && (err = script_pass_on(script, recorder)) <= 0)
 			return err;
-		err = script->told_ns ? wait_for(script) : 0;
+		err = script->told_ns ? wait_for(script, &recorder->lack) : 0;
 		if (err)
 			return err;
 	}
@@ -225,6 +246,7 @@ static int record_by(struct script *script, struct recorder *recorder, const cha
 	script->pid = 0;
 	script->messages = NULL;
 	script->length = 0;
+	script->started_ns = now_ns();
 	script->kills = oom_kills();
 	recorder->lack.why[0] = 0;
 	err = start(script, recorder, path);

@@ -18,6 +18,7 @@ struct script {
 	int timer;	       /* of the duration */
 	bool begun;	       /* its header has come */
 	bool facts_ended;      /* those of the end are written */
+	uint64_t started_ns;   /* itself */
 	uint64_t start_ns;     /* of its window */
 	uint64_t told_ns;      /* when it was told to end; 0: not yet */
 	uint64_t told_last_ns; /* when it was told again */

@@ -268,19 +268,46 @@ def test_auto_takes_the_best_there_is(more: tuple[str, ...], engine: str, spinni
     assert ("bcc does not trace: bcc for Python 3 is not installed" in run.stderr) == bool(more), run.stderr
 
 
+def instead_of_bpftrace(program: Path, script: str) -> list[str]:
+    """Return what runs a command where bpftrace is another program."""
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return ["unshare", "-m", "sh", "-c", f'mount --bind {program} /usr/bin/bpftrace && exec "$@"', "sh"]
+
+
 def test_too_old_a_bpftrace(tmp_path: Path, spinning: Workload) -> None:
     """One line, with what it said itself and what is needed; no version is asked."""
-    old = tmp_path / "bpftrace"
-    old.write_text("#!/bin/sh\necho 'stdin:41:1-9: ERROR: Undefined variable' >&2\nexit 1\n")
-    old.chmod(0o755)
-    mount = f'mount --bind {old} /usr/bin/bpftrace && exec "$@"'
-    words = ["unshare", "-m", "sh", "-c", mount, "sh", PROGRAM, "record", "-o", tmp_path / "none.rec", *ENGINE]
-    words += ["--pid", spinning.pid]
+    old = instead_of_bpftrace(tmp_path / "bpftrace", "echo 'stdin:41:1-9: ERROR: Undefined variable' >&2\nexit 1")
+    words = [*old, PROGRAM, "record", "-o", tmp_path / "none.rec", *ENGINE, "--pid", spinning.pid]
     run = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60, check=False)
     said = [line for line in run.stderr.splitlines() if not line.startswith("perfdiag: recording")]
     assert run.returncode == 1 and len(said) == 2 and not (tmp_path / "none.rec").exists(), run
     assert said[0] == "error: bpftrace does not trace: stdin:41:1-9: ERROR: Undefined variable"
     assert said[1] == "HINT: it needs bpftrace 0.17 or later, and tracepoints"
+
+
+@pytest.mark.timeout(120)
+def test_an_engine_that_never_traces(tmp_path: Path, spinning: Workload) -> None:
+    words = [*instead_of_bpftrace(tmp_path / "bpftrace", "exec sleep 300"), PROGRAM, "record", *ENGINE]
+    words += ["-o", tmp_path / "none.rec", "--pid", spinning.pid, "--duration", 1]
+    run = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=100, check=False)
+    said = [line for line in run.stderr.splitlines() if not line.startswith("perfdiag: recording")]
+    assert run.returncode == 1 and said[0] == "error: bpftrace traces nothing after 30 s", run
+    assert said[1].startswith("HINT: ") and len(said) == 2 and not (tmp_path / "none.rec").exists(), run
+
+
+@every_engine
+def test_an_engine_that_is_stopped_in_the_window(engine: str, spinning: Workload, tmp_path: Path) -> None:
+    """It goes on when the window ends."""
+    path = tmp_path / "stopped.rec"
+    words = [PROGRAM, "record", "--engine", engine, "--pid", spinning.pid, "--duration", 3, "-o", path]
+    with subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: begun(path) or process.poll() is not None, "the window has begun")
+        for pid in children(PROGRAMS[engine], process.pid):
+            os.kill(pid, signal.SIGSTOP)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 0, said
+    assert perfdiag("report", path).returncode == 0
 
 
 def test_a_host_with_nothing_is_told_all_reasons(spinning: Workload) -> None:
