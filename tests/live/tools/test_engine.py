@@ -137,6 +137,24 @@ def test_it_is_killed_in_the_window(engine: str, spinning: Workload, tmp_path: P
 
 
 @every_engine
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["term", "int"])
+def test_somebody_else_ends_it_in_the_window(
+    engine: str, number: signal.Signals, spinning: Workload, tmp_path: Path
+) -> None:
+    """What it has recorded counts, and is less than was asked for."""
+    path = tmp_path / "short.rec"
+    words = [PROGRAM, "record", "--engine", engine, "--pid", spinning.pid, "--duration", 30, "-o", path]
+    with subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: begun(path) or process.poll() is not None, "the window has begun")
+        time.sleep(0.5)
+        for pid in children(PROGRAMS[engine], process.pid):
+            os.kill(pid, number)
+        _, said = process.communicate(timeout=60)
+    assert f"warning: {engine} ended in the middle of the window" in said, said
+    assert perfdiag("report", path).returncode == 0
+
+
+@every_engine
 def test_it_is_killed_before_the_window(engine: str, spinning: Workload) -> None:
     words = [PROGRAM, "latency", "--engine", engine, "--pid", spinning.pid, "--duration", 30]
     with subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True) as process:
