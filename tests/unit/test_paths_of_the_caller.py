@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pwd
 import shutil
 import subprocess
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from perfdiag.capture import container_engines, file_writer, output_file
-from perfdiag.common import privileges
+from perfdiag.common import config, privileges
 from perfdiag.common.errors import PerfdiagError
 
 from unit.support.behind_sudo import ENVIRONMENT, GROUP, OTHER_GROUP, USER, in_group
@@ -267,6 +268,26 @@ def test_no_configuration_of_roots_is_told(
     home.chmod(0o700)
     os.chown(home, 0, 0)  # as HOME is under sudo: nobody's business, and no reason to fail
     assert house.run(*words).returncode == 0
+
+
+@pytest.mark.usefixtures("behind_sudo")
+def test_the_configuration_of_the_user_behind_sudo_is_in_their_home(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    """Sudo sets HOME to root's.  Whoever has become the user cannot ask any more: it is theirs then."""
+    monkeypatch.setenv("HOME", "/root")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    entry = pwd.struct_passwd(("somebody", "x", USER, GROUP, "", str(home), "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwuid", {USER: entry}.__getitem__)
+    where = home / ".config/perfdiag/config.toml"
+    assert config.files() == [config.SYSTEM_FILE, where]
+    pid = os.fork()
+    if not pid:
+        privileges.become_caller()
+        os._exit(config.files()[1:] != [where])
+    assert os.waitpid(pid, 0)[1] == 0
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)  # of no user that this host knows
+    assert config.files() == [config.SYSTEM_FILE]
 
 
 def test_nothing_is_imported_once_report_is_the_user(house: House, secret: Path, open_folder: Path) -> None:

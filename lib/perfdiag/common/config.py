@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 
 from perfdiag.common.deadline import read_bytes
 from perfdiag.common.errors import HINTS, PerfdiagError
+from perfdiag.common.privileges import home_of_caller
 from perfdiag.common.text import printable
 
 SYSTEM_FILE = Path("/etc/perfdiag/config.toml")
@@ -47,7 +48,7 @@ class Config:
 
 def files() -> list[Path]:
     """Return the files to read, the most specific last."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.environ.get("HOME", ""), ".config")
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home_of_caller(), ".config")
     user = [Path(home, "perfdiag", "config.toml")] if os.path.isabs(home) else []
     return [SYSTEM_FILE, *user]
 

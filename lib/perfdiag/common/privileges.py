@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pwd
 import re
 
 from perfdiag.common.errors import PerfdiagError
@@ -35,13 +36,28 @@ def invoking_user() -> tuple[int, int] | None:
     return (uid, gid) if uid else None
 
 
+def home_of_caller() -> str:
+    """Return the home directory of the user behind sudo, which sets HOME to root's; without sudo, what HOME says.
+
+    "" if there is none. Looking it up may take time.
+    """
+    user = invoking_user()
+    if user is None:
+        return os.environ.get("HOME", "")
+    try:
+        return pwd.getpwuid(user[0]).pw_dir
+    except KeyError:
+        return ""
+
+
 def become_caller() -> None:
-    """Become the user behind sudo, with their groups and with no way back; without sudo, root stays root.
+    """Become the user behind sudo, with their groups and home, and with no way back; without sudo, root stays root.
 
     Looking up the groups may take time. Raises PerfdiagError if root cannot be given up.
     """
     if user := invoking_user():
         uid, gid = user
+        os.environ["HOME"] = home_of_caller()
         name = os.environ.get("SUDO_USER", "")
         known = not any(0xDC80 <= ord(character) <= 0xDCFF for character in name)  # else of no user: nothing finds it
         _become(uid, gid, os.getgrouplist(name, gid) if known else [gid])
@@ -83,4 +99,4 @@ def _become(uid: int, gid: int, groups: list[int]) -> None:
         ) from error
 
 
-__all__ = ["become_caller", "drop", "invoking_user", "set_aside", "take_up"]
+__all__ = ["become_caller", "drop", "home_of_caller", "invoking_user", "set_aside", "take_up"]
