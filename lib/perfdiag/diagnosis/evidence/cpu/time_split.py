@@ -42,8 +42,10 @@ def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) ->
 
 def cheaper(samples: CpuSamples) -> str:
     """Return the remedy for hot functions, or how to find them."""
-    if samples.count >= cpu_policy.samples_for_function:
+    if samples.hot_spot():
         return "make the named functions cheaper or call them less"
+    if samples.count >= cpu_policy.samples_for_function:
+        return "make the functions that --full names cheaper or call them less"
     return "find the hot functions: perf top -p PID, or record longer (--duration 60)"
 
 
