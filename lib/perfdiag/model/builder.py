@@ -18,6 +18,7 @@ from perfdiag.model.ledger.object_rows import rows_of
 from perfdiag.model.ledger.reattribution import complete_proven, set_receiving_apart, take_proven_of_processes
 from perfdiag.model.ledger.thread_totals import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
 from perfdiag.model.model import FileRead, Host, Model
+from perfdiag.model.requests.awaited_processes import roots_inside
 from perfdiag.model.requests.exchanges import Exchange, exchanges_of
 from perfdiag.model.requests.parked_futexes import parked_of
 from perfdiag.model.requests.request_time import RequestTime, request_time
@@ -65,6 +66,7 @@ def build(recording: Recording) -> Model:
     del books  # as large as the rows
     stacks = [receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks]
     exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
+    chains = _chains(recording, futexes, receiving, names)
     return Model(
         header=recording.header,
         window_ns=window_ns,
@@ -82,10 +84,10 @@ def build(recording: Recording) -> Model:
         facts=facts,
         coverage=coverage.measure(recording, threads, accounts, stacks, busy_ns(accounts)),
         not_measured=coverage.not_measured(recording, facts),
-        chains=_chains(recording, futexes, receiving, names),
+        chains=chains,
         exchanges=exchanges,
         requests_inside=next(iter(recording.requests_inside), None),
-        request_time=_request_time(recording, exchanges, accounts, threads, futexes, window_ns),
+        request_time=_request_time(recording, exchanges, accounts, threads, futexes, chains, window_ns),
         host=_host(recording),
         unseen=recorder_gaps.unseen_accounts(recording.header),
         **{name: getattr(recording, name) for name in _AS_RECORDED},
@@ -149,13 +151,14 @@ def _request_time(
     accounts: Mapping[str, AccountTotal],
     threads: Sequence[ThreadLedger],
     futexes: Futexes,
+    chains: Sequence[Chain],
     window_ns: int,
 ) -> RequestTime | None:
     if recording.header.options.host:  # whose requests are those of many targets
         return None
-    awaited = [line for line in recording.requests_left if is_awaited(line)]
+    left = [line for line in recording.requests_left if is_awaited(line)]
     unread_lines = with_stops(recording.requests_unread, recording.because, futexes, accounts)
-    unread = parts_of(unread_lines, awaited, exchanges, accounts)
+    unread = parts_of(unread_lines, left, exchanges, accounts)
     return request_time(
         exchanges,
         recording.footer.lost if recording.footer else {},
@@ -164,7 +167,8 @@ def _request_time(
         servers(threads, unread, error_of(exchanges)),
         busy_ns(accounts),
         window_ns,
-        awaited,
+        left,
+        roots_inside(chains),
     )
 
 

@@ -11,6 +11,7 @@ import fcntl
 import os
 import selectors
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -271,6 +272,20 @@ def flushes(path: str) -> Serve:
             with lock:
                 os.pwrite(journal, END, 0)
                 os.fdatasync(journal)
+            connection.sendall(OK)
+
+    return serve
+
+
+def by_program(command: list[str], *, reads: bool) -> Serve:
+    """Return what runs a program for each request, and waits for its end or `reads` what it prints until then."""
+
+    def serve(connection: socket.socket) -> None:
+        while head(connection):
+            with subprocess.Popen(
+                command, stdout=subprocess.PIPE if reads else None, stderr=subprocess.DEVNULL
+            ) as child:
+                child.communicate()
             connection.sendall(OK)
 
     return serve

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
+from perfdiag.model.requests.awaited_processes import Roots, parts_of, passed_on
 from perfdiag.model.requests.exchanges import Exchange, calls_ns, own_calls
 from perfdiag.model.requests.news import without_news
 from perfdiag.model.requests.parked_time import Parked, scaled
@@ -93,12 +95,14 @@ def request_time(
     busy_ns: int,
     window_ns: int,
     left: Sequence[schema.RequestLeft] = (),
+    awaited: Roots = MappingProxyType({}),
 ) -> RequestTime | None:
     """Return what the requests' time consists of; None where they are too little of the busy time and the window.
 
     `finer` says how the target's time in an account of the kernel side was divided; `parked`, on which futexes requests
-    waited; `left`, which nobody has read: these count with the time they have waited so far.  With an objective that
-    some missed it is the time of those, beyond the median of their name.
+    waited; `left`, which nobody has read: these count with the time they have waited so far; `awaited`, what processes
+    of the target did that requests waited for.  With an objective that some missed it is the time of those, beyond the
+    median of their name.
     """
     exchanges = without_news(exchanges, parked)
     served = [each.line for each in exchanges if each.served]
@@ -107,7 +111,9 @@ def request_time(
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
     all_rows = _rows(whole, parked.ns)
     lasts = whole.ns + left_ns >= LASTS * window_ns
-    few = whole.count + left_count < ENOUGH_REQUESTS or _inside_ns(whole, all_rows) < SERVES * busy_ns
+    behind = parts_of(awaited, whole.accounts)
+    inside_ns = _inside_ns(passed_on(whole.accounts, behind), all_rows)
+    few = whole.count + left_count < ENOUGH_REQUESTS or inside_ns < SERVES * busy_ns
     if not whole.ns + left_ns or (few and not lasts) or unsure(served):
         return None
     if any(each.median_ns is None for each in missed):
@@ -119,7 +125,7 @@ def request_time(
     ranked = {**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}
     if not slow:
         ranked[PEERS] = _of_others(ranked.get(PEERS, 0), exchanges)
-    accounts = _held_up(_divided(ranked, finer), by)
+    accounts = _held_up(_divided(passed_on(ranked, behind), finer), by)
     return RequestTime(
         told.count + left_count,
         sum(accounts.values()),
@@ -204,9 +210,9 @@ def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:
     return {name: part for name, part in accounts.items() if part > 0}
 
 
-def _inside_ns(whole: Sums, rows: Mapping[tuple[str, str], int]) -> int:
+def _inside_ns(accounts: Mapping[str, int], rows: Mapping[tuple[str, str], int]) -> int:
     """Return how long requests were inside the target."""
-    spent = [*whole.accounts.items(), *((account, ns) for (account, _), ns in rows.items())]
+    spent = [*accounts.items(), *((account, ns) for (account, _), ns in rows.items())]
     return sum(ns for account, ns in spent if kind_of(account) is Kind.LATENCY)
 
 

@@ -23,7 +23,7 @@ from perfdiag.model.share_denominator import counted
 from perfdiag.model.waits.wait_chains import Chain, own_account
 
 Pair = tuple[str, str]
-PARKED, CHILD = "wait.parked", "wait.child"
+PARKED = "wait.parked"
 NOT_SEEN = "who holds the lock was not seen: all who take it hardly ran, and waited for the same"
 OF_LINE_ONLY = "only the first threads of a queue were followed: the others are taken to wait for the same"
 
@@ -58,10 +58,9 @@ def _by_waiting(model: Model) -> dict[Pair, list[Chain]]:
 
 
 def _counts(model: Model, chain: Chain) -> bool:
-    """Return whether that wait costs something: inside a request also a wait for a child, on a futex, or for a lock of
-    a database."""
+    """Return whether that wait costs something: inside a request also one on a futex, or for a lock of a database."""
     time = model.request_time
-    if time and ((chain.account, chain.key) in time.rows or (chain.account == CHILD and CHILD in time.accounts)):
+    if time and (chain.account, chain.key) in time.rows:
         return chain.inside
     return counted(chain.account) or _is_for_database_lock(model, chain)
 
@@ -80,11 +79,9 @@ def _of_row_ns(model: Model, chain: Chain) -> int:
     pair, time = (chain.account, chain.key), model.request_time
     if time and _is_for_database_lock(model, chain):
         return by_pair(model).get(pair, 0) * chain.ns // max(1, time.accounts[chain.account], chain.ns)
-    if time is None or (pair not in time.rows and chain.account != CHILD) or not chain.inside:
+    if time is None or pair not in time.rows or not chain.inside:
         return chain.ns
     inside_ns = round(time.parked_ns.get(pair, 0) / _for_all_in_line(model, chain))
-    if chain.account == CHILD and not time.excess:
-        inside_ns = time.accounts[CHILD]
     return by_pair(model).get(pair, 0) * chain.ns // max(1, inside_ns, _inside_ns(model)[pair])
 
 
@@ -198,4 +195,4 @@ def way_to(model: Model, account: str, key: str, root: str, root_object: str) ->
     return max(found, key=lambda name: found[name], default=root)
 
 
-__all__ = ["CHILD", "PARKED", "behind_ns", "by_pair", "roots_of", "way_to", "with_paths"]
+__all__ = ["PARKED", "behind_ns", "by_pair", "roots_of", "way_to", "with_paths"]

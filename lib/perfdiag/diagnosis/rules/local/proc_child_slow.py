@@ -7,22 +7,24 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.fix_checks import less, measured
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
-from perfdiag.diagnosis.evidence.locks.wait_paths import CHILD
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, local_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, plain, top
 from perfdiag.model.model import Model
+from perfdiag.model.requests.awaited_processes import WAITS, roots_inside
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording.accounts import Kind, kind_of
 
+CHILD = "wait.child"
 SHOWN = 3
 
 
 @rule(
     "PROC-CHILD-SLOW",
     title="A thread waits for child processes",
-    accounts=(CHILD, *CPU),
+    accounts=(*WAITS, *CPU),
     meaning="A thread waits for child processes. If they belong to the target, their own findings show the cause;"
     " with --only they are not measured. The wait is idle time, except inside a request: it is claimed"
     " there if the children sleep on a timer. For many short-lived children, the finding says how many"
@@ -44,18 +46,19 @@ def child_slow(model: Model) -> Iterable[Outcome]:
     if many:
         yield _churn_finding(model, many)
         return
-    slept_ns = _slept_in_requests_ns(model)
-    serving = {chain.pid for chain in model.chains if chain.account == CHILD and chain.inside} if slept_ns else set()
+    if slept := _slept_in_requests(model):
+        yield _sleeping(model, slept)
+        return
     waiting = [thread for thread in model.threads if CHILD in thread.accounts and thread.tid]
-    worst = max(waiting, key=lambda thread: (thread.pid in serving, thread.accounts[CHILD].ns), default=None)
+    worst = max(waiting, key=lambda thread: thread.accounts[CHILD].ns, default=None)
     part = worst.accounts[CHILD].ns / model.window_ns if worst and model.window_ns else 0.0
-    if worst is None or (part < local_policy.child_wait_share and not slept_ns):
+    if worst is None or part < local_policy.child_wait_share:
         yield Check("PROC-CHILD-SLOW", f"waiting for children {percent(part)} of the window", part, "share")
         return
-    yield _finding(model, worst, slept_ns)
+    yield _finding(model, worst)
 
 
-def _finding(model: Model, worst: ThreadLedger, slept_ns: int) -> Finding:
+def _finding(model: Model, worst: ThreadLedger) -> Finding:
     total, who = worst.accounts[CHILD], f"{plain(worst.comm)} ({worst.tid})"
     followed = model.header.options.descendants
     supervising = total.max_ns >= local_policy.supervising_share * model.window_ns
@@ -73,16 +76,13 @@ def _finding(model: Model, worst: ThreadLedger, slept_ns: int) -> Finding:
         claim += ", which were not measured (--only)"
         limit = f"the children are outside {subject(model)} and were not measured"
         remedy = f"measure parent and children together: {again(model).replace(' --only', '')}"
-    if slept_ns:
-        claim = f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep on a timer"
-        headline = "Requests wait for child processes, which sleep"
     return conclude(
         model,
-        {CHILD: model.ns(CHILD)} if slept_ns else {},
+        {},
         headline=headline,
         claim=f"{claim}.",
-        mechanism=Mechanism.SLEEP if slept_ns else Mechanism.OTHERS,
-        severity=Severity.INFO if (followed or supervising) and not slept_ns else Severity.WARNING,
+        mechanism=Mechanism.OTHERS,
+        severity=Severity.INFO if followed or supervising else Severity.WARNING,
         doubts=[limit],
         evidence=evidence,
         remedies=[fix(remedy)],
@@ -127,19 +127,39 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
     )
 
 
-def _slept_in_requests_ns(model: Model) -> int:
-    """Return how long requests wait for children, if that is a good part of their time and the children mostly sleep:
-    any other cause has findings of its own."""
-    time = model.request_time
-    ns = time.accounts.get(CHILD, 0) if time else 0
-    if time is None or ns < general_policy.fault_share * time.ns:
-        return 0
-    roots: dict[str, int] = {}
-    for chain in model.chains:
-        if chain.account == CHILD and chain.inside:
-            roots[chain.root] = roots.get(chain.root, 0) + chain.ns
-    whole_ns = max(sum(roots.values()), 0 if time.excess else ns)
-    return ns if 2 * roots.get("wait.timer", 0) > whole_ns else 0
+def _slept_in_requests(model: Model) -> dict[str, int]:
+    """Return how long requests wait for processes of the target that mostly sleep, by account, if that is a good part
+    of their time: any other cause has findings of its own, and the time."""
+    time, found = model.request_time, {}
+    roots = roots_inside(model.chains)
+    for wait in WAITS if time else ():
+        ns = time.accounts.get(wait, 0) if time else 0
+        idle_ns = sum(part for root, part in roots.get(wait, {}).items() if kind_of(root) is not Kind.LATENCY)
+        whole_ns = max(idle_ns, 0 if time is None or time.excess else ns)
+        if ns and 2 * roots.get(wait, {}).get("wait.timer", 0) > whole_ns:
+            found[wait] = ns
+    return found if time and sum(found.values()) >= general_policy.fault_share * time.ns else {}
+
+
+def _sleeping(model: Model, slept: Mapping[str, int]) -> Finding:
+    """Return the finding on requests that wait for processes which sleep."""
+    inside = [chain for chain in model.chains if chain.inside and chain.account in slept and chain.root == "wait.timer"]
+    slept_ns, tids = sum(slept.values()), {tid for chain in inside for tid in (chain.root_tid, chain.some_tid) if tid}
+    names = list(dict.fromkeys(f"{plain(each.comm)} ({each.pid})" for each in model.threads if each.tid in tids))
+    known_ns = sum(chain.ns for chain in inside)
+    evidence = [Evidence(f"{duration(known_ns)} of it in waits for who slept", float(known_ns), "ns", "sched_waking")]
+    if names:
+        evidence.append(Evidence(f"children: {', '.join(names[:SHOWN])}", float(len(names)), "count", "sched_waking"))
+    return conclude(
+        model,
+        {wait: model.ns(wait) for wait in slept},
+        headline="Requests wait for child processes, which sleep",
+        claim=f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep on a timer.",
+        mechanism=Mechanism.SLEEP,
+        evidence=evidence,
+        remedies=[fix("shorten the sleep in the child process, or let it wait for the event itself")],
+        verify=less(model, "waiting of requests for children", slept_ns),
+    )
 
 
 @dataclass(frozen=True)
