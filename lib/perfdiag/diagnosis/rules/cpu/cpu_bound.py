@@ -29,7 +29,10 @@ from perfdiag.model.model import Model
     "CPU-BOUND",
     title="The target computes in its own code",
     accounts=("cpu.user",),
-    meaning="The target runs its own code for more than half of its busy time. This is a profile, not a fault.",
+    meaning=(
+        "The target runs its own code for more than half of its busy time, or of its requests. This is a profile, not a"
+        " fault."
+    ),
     measured=(
         "CPU time per thread, split into user and kernel by scheduler ticks. CPU stacks are sampled at the tick; a"
         " function's share counts samples with it innermost, with a 95 % interval."
@@ -43,19 +46,26 @@ from perfdiag.model.model import Model
 def bound(model: Model) -> Iterable[Outcome]:
     """Join cpu.user with the innermost functions of sampled CPU stacks, over the window."""
     ns = model.ns("cpu.user") - sum(loop.user_ns for loop in spinning(model))
-    share = ns / model.busy_ns if model.busy_ns else 0.0
+    of_busy = ns / model.busy_ns if model.busy_ns else 0.0
+    share, whole = max((of_busy, "busy time"), (_share_of_requests(model), "request time"))
     error = split_error(model)
     if share < cpu_policy.bound_share or not worth(model, ns):
         cpu = model.ns(*CPU)
-        text = f"own code {duration(ns)}, {percent(share)} of busy time"
+        text = f"own code {duration(ns)}, {percent(of_busy)} of busy time"
         if error > cpu_policy.split_unknown_share:
             text = f"user or kernel code {duration(cpu)}, {percent(cpu / model.busy_ns)} of busy time"
-        yield Check("CPU-BOUND", text, share, "share")
+        yield Check("CPU-BOUND", text, of_busy, "share")
         return
-    yield _finding(model, ns, share, error)
+    yield _finding(model, ns, f"{percent(share)} of its {whole}", error)
 
 
-def _finding(model: Model, ns: int, share: float, error: float) -> Finding:
+def _share_of_requests(model: Model) -> float:
+    """Return the share of requests' time: who waits for a program of its own is busy twice, and the request once."""
+    time = model.request_time
+    return time.accounts.get("cpu.user", 0) / time.ns if time and time.ns else 0.0
+
+
+def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
     samples = CpuSamples(model)
     evidence = [
         Evidence(
@@ -78,7 +88,7 @@ def _finding(model: Model, ns: int, share: float, error: float) -> Finding:
     if garbage:
         top = f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
-    claim = f"{subject(model, begin=True)} spends {percent(share)} of its busy time in {own}.{top}"
+    claim = f"{subject(model, begin=True)} spends {part} in {own}.{top}"
     remedy = fix(f"{cheaper(samples)}, or use more or faster CPUs")
     return conclude(
         model,
