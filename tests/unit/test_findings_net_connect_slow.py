@@ -6,7 +6,7 @@ from typing import Any
 
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Check, Confidence, Mechanism, Severity
-from perfdiag.model.requests.request_time import PEERS
+from perfdiag.model.requests.request_time import PEERS, REST
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, outcomes, silence
@@ -114,6 +114,24 @@ def test_refused_connects_take_no_time() -> None:
     assert isinstance(refused, Check) and refused.large and "60 of 100 connects" in refused.text
     assert isinstance(check(loop({"200 us": 100}, connects_failed=3).model(), ID), Check)
     assert check(loop({"200 us": 100}, connects_failed=3).model(), ID).large is None
+
+
+def retrying(failed: int) -> Builder:
+    """An event loop 90 of whose 100 requests wait for 100 ms in nobody's hands; so many connects fail."""
+    builder = Builder().thread("loop", cpu_user="500 ms", rest="wait.events")
+    builder.exchange("port:80", "accepted", {"100 ms": 90, "1 ms": 10})
+    return builder.exchange(DB, "connected", {}, connect={"200 us": failed}, connects_failed=failed)
+
+
+def test_connects_that_fail_while_requests_are_in_nobodys_hands() -> None:
+    """A proxy pauses before it tries again: the refusal takes no time, what follows does."""
+    model = retrying(120).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.confidence is not Confidence.HIGH
+    assert found.claims[REST] == 9_010_000_000 and "90 slow requests" in found.claim, found
+    told = made(model, *diagnose(model).findings).verdict
+    assert told.ids == [ID] and told.text.startswith("Probably: "), told
+    assert check(retrying(80).model(), ID).large, "somebody's collector of metrics is away, and most requests never ask"
 
 
 def test_what_was_not_followed_is_not_fine() -> None:

@@ -20,7 +20,17 @@ from perfdiag.diagnosis.evidence.requests.calls import (
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.significance import (
     about,
     brief,
@@ -33,19 +43,22 @@ from perfdiag.diagnosis.significance import (
     waits,
 )
 from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import REST
 
 
 @rule(
     ID,
     title="Connecting to a peer takes long",
-    accounts=(CONNECT,),
+    accounts=(CONNECT, REST),
     meaning="The peer's kernel accepts a connection within one round trip, however busy its programs are. Without"
     " an answer, the kernel here repeats the SYN after 1, 3 and 7 seconds: the accept queue there is full,"
-    " a firewall drops the packets, or the address is dead.",
+    " a firewall drops the packets, or the address is dead. Connects that fail at once cost no time"
+    " themselves; the pause before another try does.",
     measured="Waits to connect by peer, and the time from the first SYN until the connection stood or failed"
     " (inet_sock_set_state), even if no thread waited. Slow is more than the shortest round trip plus the"
     " larger of half of it and 10 ms; if the round trip is unknown, half a second, which only a repeated"
-    " SYN explains.",
+    " SYN explains. Failures at once count if there is at least one for each slow request, and half of the"
+    " requests' time was followed nowhere.",
     alternatives="The peer is far away and its round trip was never measured; packets are lost (NET-RETRANSMITS).",
     remedies="Look at the peer's accept queue first, then at firewalls, then whether anything listens there.",
     verify="Connecting takes about a round trip; nstat -z TcpExtTCPSynRetrans stays at 0.",
@@ -66,7 +79,7 @@ def connect_slow(model: Model) -> Iterable[Outcome]:
             yield _finding(model, each, requests_ns)
         elif (refused := _refused(each)) is not None:
             said += 1
-            yield refused
+            yield _before_pauses(model, each) or refused
     if not said:
         yield fine_or_unknown(model, ID, "connecting", CONNECT)
 
@@ -82,6 +95,39 @@ def _refused(connects: Connects) -> Check | None:
     tried = plural(line.connects + line.connects_failed, "connect")
     return Check(
         ID, f"{line.connects_failed:,} of {tried} to {connects.name} failed, all quickly", part, "share", large=True
+    )
+
+
+def _before_pauses(model: Model, connects: Connects) -> Finding | None:
+    """Return the finding on connects that fail at once while requests are in nobody's hands: who fails to connect tries
+    again after a pause, or elsewhere.  None where there are fewer failures than slow requests."""
+    time, call = model.request_time, connects.call
+    served = [each for each in model.exchanges if each.served]
+    slow = sum(longer(each.whole, network_policy.slow_answer_ns) + each.line.unanswered for each in served)
+    rest_ns = time.accounts.get(REST, 0) if time else 0
+    if time is None or call is None or 2 * rest_ns < time.ns or call.line.connects_failed < max(1, slow):
+        return None
+    failed, tried = call.line.connects_failed, call.line.connects + call.line.connects_failed
+    text = f"{failed:,} of {plural(tried, 'connect')} failed, longest {duration(call.connect.max_ns)}"
+    return conclude(
+        model,
+        {REST: rest_ns},
+        headline=f"Requests wait while connects to {brief(connects.name)} fail",
+        claim=(
+            f"{failed:,} of {plural(tried, 'connect')} to {connects.name} failed at once, at least one for each of the"
+            f" {plural(slow, 'slow request')}, which meanwhile waited {duration(rest_ns)} in nobody's hands."
+        ),
+        mechanism=Mechanism.FAILED,
+        severity=Severity.WARNING,
+        best=Confidence.MEDIUM,
+        doubts=["which request a failed connect was for is not known, nor how long a pause it caused"],
+        evidence=[Evidence(text, float(failed), "count", "inet_sock_set_state")],
+        remedies=[
+            fix("see whether the peer is up and listens there, or take it off the list of peers"),
+            fix("shorten the pause before another try, or try another peer at once"),
+        ],
+        alternatives=["requests wait for something else, and nobody needs that peer"],
+        verify=measured(model, f"connects to {connects.name} succeed"),
     )
 
 
