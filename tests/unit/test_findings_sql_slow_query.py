@@ -9,8 +9,9 @@ from perfdiag.diagnosis.rule import Severity
 from perfdiag.recording import schema
 
 from unit.support import Builder
-from unit.support.exchanges import fine_bucket
+from unit.support.exchanges import fine_bucket, served
 from unit.support.judging import check, finding, outcomes
+from unit.support.reports import made
 
 S, MS = 1_000_000_000, 1_000_000
 ID, TEXT = "SQL-SLOW-QUERY", "SELECT * FROM t WHERE email = ?"
@@ -64,6 +65,31 @@ def test_over_the_objective_it_is_a_fault() -> None:
 def test_fast_statements_and_those_that_wait_are_none() -> None:
     assert check(server(statement(2000, 2 * MS, 3 * S)).model(), ID).number == 2 * MS
     assert check(server(statement(20, 200 * MS, S)).model(), ID).number == 200 * MS
+
+
+def asked(*lines: schema.Statement) -> Builder:
+    """Return a server whose requests take 4 s in all, 3 of them in its own code."""
+    builder = Builder(comm="postgres").thread("postgres", cpu_user="3 s", cpu_kernel="1 s", rest="net.request")
+    for line in (*served(2000, 2 * MS, {"cpu.user": 3 * S, "cpu.kernel": S}), *lines):
+        builder.line(line)
+    return builder
+
+
+def test_short_statements_that_are_most_of_what_requests_take_are_told() -> None:
+    """Which share decides, not how long one takes; of many texts that share the time none is told."""
+    model = asked(statement(1000, 3 * MS, 2800 * MS)).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.INFO and found.claims == {"cpu.user": 2800 * MS}
+    assert found.headline.endswith("takes 3.00 ms on average, most of it computing, 1,000 times")
+    many = [statement(500, 2 * MS, 700 * MS, name=f"SELECT {text}") for text in "abcd"]
+    assert check(asked(*many).model(), ID).number == 2 * MS
+    assert check(asked(statement(1500, 2 * MS, S)).model(), ID).number == 2 * MS, "it waits for the disk"
+
+
+def test_the_verdict_names_the_statement_that_computes() -> None:
+    model = asked(statement(1000, 3 * MS, 2800 * MS)).model()
+    said = made(model, *diagnose(model).findings).verdict.text
+    assert "takes 3.00 ms on average" in said and "of request time" in said, said
 
 
 def test_without_a_text_nothing_is_said() -> None:

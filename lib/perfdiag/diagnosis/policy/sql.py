@@ -16,6 +16,10 @@ class SqlPolicy(Family):
         0.5,
         "Statements that compute for less than half of their time are slow for what they wait for.",
     )
+    most_of_requests_share = share(
+        0.5,
+        "A statement that computes for half of what all requests take is what users wait for, however short it is.",
+    )
     deadlock_timeout_ns = duration_ns(
         1_000_000_000,
         "PostgreSQL looks for a deadlock after deadlock_timeout, 1 s by default.",

@@ -15,21 +15,20 @@ MOST = 0.5  # of the time
 SHOWN = 2  # functions, or modules whose code has no names
 WORTH_NAMING = 0.05  # of all CPU samples
 NAMELESS = "code without names"
-OWN, KERNEL = "CPU-BOUND", "CPU-KERNEL-HEAVY"
+OWN, KERNEL, STATEMENT = "CPU-BOUND", "CPU-KERNEL-HEAVY", "SQL-SLOW-QUERY"
 
 
 def computes(model: Model, findings: Sequence[Finding]) -> str:
     """Return that the target mostly computes, and in which functions; "" if its first finding says otherwise."""
     first = next(iter(findings), None)
-    if first is None or first.id not in (OWN, KERNEL) or first.share < MOST:
+    if first is None or first.id not in (OWN, KERNEL, STATEMENT) or first.share < MOST:
         return ""
     whole = "request time" if model.request_time else "busy time"
     samples = CpuSamples(model)
-    if first.id == KERNEL:  # its headline names the work
-        where = _where(samples, kernel=True)
+    where = _where(samples, kernel=first.id == KERNEL)
+    if first.id != OWN:  # its headline names the work, or the statement
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''})."
     garbage = ", much of it garbage collection" if collection(model, samples) else ""
-    where = _where(samples, kernel=False)
     return f"It is computing: {share(first.share)} of {whole} is own code{garbage}{f' ({where})' if where else ''}."
 
 

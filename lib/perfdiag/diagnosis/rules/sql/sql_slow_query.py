@@ -1,4 +1,4 @@
-"""SQL-SLOW-QUERY: statements of one kind compute for long each time."""
+"""SQL-SLOW-QUERY: statements of one kind compute for long, each time or in all."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ID, COMPUTES = "SQL-SLOW-QUERY", "cpu.user"
     ID,
     title="SQL statements compute for long",
     accounts=(COMPUTES,),
-    meaning="Statements of one text, literals aside, mostly compute in the server, for at least 100 ms each on average"
-    " or for longer than the objective (--slo). Disks, locks and commits that others wait for have findings of their"
-    " own. Without an objective this is no fault: a report may take its time.",
+    meaning="Statements of one text, literals aside, mostly compute in the server: for at least 100 ms each on average,"
+    " for longer than the objective (--slo), or for most of the time of all requests. Disks, locks and commits that"
+    " others wait for have findings of their own. Without an objective this is no fault: a report may take its time.",
     measured="The time of each statement in PostgreSQL and MariaDB, and what its thread spent it in.",
     alternatives="The server computes for all at once: see CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
     remedies="Look at the plan of the statement: rows that are read and thrown away want an index.",
@@ -35,7 +35,7 @@ def slow_query(model: Model) -> Iterable[Outcome]:
     texts = [statement for statement in statements(model.statements) if statement.has_text]
     found = False
     for statement in texts:
-        if _is_slow(statement) and worth(model, _computed_ns(statement)):
+        if _is_slow(model, statement) and worth(model, _computed_ns(statement)):
             found = True
             yield _finding(model, statement)
     if texts and not found:
@@ -44,9 +44,16 @@ def slow_query(model: Model) -> Iterable[Outcome]:
         yield Check(ID, text, float(_mean_ns(longest)), "ns", large=False)
 
 
-def _is_slow(statement: Statement) -> bool:
-    computes = statement.accounts.get(COMPUTES, 0) >= sql_policy.computing_share * statement.line.sum_ns
-    return computes and (statement.over_slo > 0 or _mean_ns(statement) >= sql_policy.slow_statement_ns)
+def _is_slow(model: Model, statement: Statement) -> bool:
+    computed_ns = statement.accounts.get(COMPUTES, 0)
+    if computed_ns < sql_policy.computing_share * statement.line.sum_ns:
+        return False
+    long = statement.over_slo > 0 or _mean_ns(statement) >= sql_policy.slow_statement_ns
+    return long or _share_of_requests(model, computed_ns) >= sql_policy.most_of_requests_share
+
+
+def _share_of_requests(model: Model, ns: int) -> float:
+    return ns / model.request_time.ns if model.request_time and model.request_time.ns else 0.0
 
 
 def _mean_ns(statement: Statement) -> int:
@@ -65,7 +72,7 @@ def _finding(model: Model, statement: Statement) -> Finding:
     return conclude(
         model,
         {COMPUTES: _computed_ns(statement)},
-        headline=f"{brief(name)} takes {each} on average, most of it computing",
+        headline=f"{brief(name)} takes {each} on average, most of it computing, {latency.count:,} times",
         claim=f"{name} ran {latency.count:,} times for {each} on average; {top(statement.accounts)}.",
         mechanism=Mechanism.WORK,
         departs=statement.over_slo > 0,
