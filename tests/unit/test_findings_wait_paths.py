@@ -173,3 +173,13 @@ def test_where_most_was_not_seen_the_ledger_has_to_do(seen: str) -> None:
 def test_small_locks_stay_fine() -> None:
     model = on(queue(4, each="1 ms").because("lock.futex", FUTEX, "disk.flush", "4 ms", DISK))
     assert "locks" in check(model, LOCK).text
+
+
+@pytest.mark.parametrize(("account", "object"), [("ipc.pipe", "pipe:5"), ("ipc.unix", "unix:101:rsync")])
+def test_processes_that_wait_for_who_reads_wait_for_its_reads(account: str, object: str) -> None:
+    """Though the reads are no fault: at a pipe, unlike at a lock, there is nothing else to improve."""
+    builder = Builder().thread("sender", tid=100, cpu_user="100 ms").row("disk.read", DISK, durations={"1 ms": 4000})
+    builder.device("254:0", "read", count=4000, service="1 ms")
+    builder.thread("receiver", tid=101, cpu_user="10 ms").row(account, object, "6 s", waker_tid=100, waker_count=100)
+    first = told(builder.because(account, object, "disk.read", "5.5 s", DISK, root_tid=100)).findings[0]
+    assert first.id == "DISK-READ-SLOW" and first.is_root and first.claims[account, object] == 5_500_000_000, first

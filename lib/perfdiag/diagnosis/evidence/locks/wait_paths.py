@@ -3,7 +3,8 @@
 Rules claim the time of threads that are in the cause themselves; `with_paths` adds that of the threads that waited for
 those, as recorded at each wake-up. It does so only for causes that are a fault: behind anything that is as fast as it
 can be, only the lock can be improved. And only for waits: if the holder computes, the section under the lock is the
-cause.
+cause. At pipes and sockets between processes of the target there is nothing to improve but what the other one does: its
+cause claims those waits though it is no fault.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from perfdiag.model.waits.wait_chains import Chain, own_account
 
 Pair = tuple[str, str]
 PARKED = "wait.parked"
+BETWEEN_PROCESSES = ("ipc.pipe", "ipc.unix")
 NOT_SEEN = "who holds the lock was not seen: all who take it hardly ran, and waited for the same"
 OF_LINE_ONLY = "only the first threads of a queue were followed: the others are taken to wait for the same"
 
@@ -134,12 +136,13 @@ def by_pair(model: Model) -> dict[Pair, int]:
 
 
 def _with_paths(model: Model, finding: Finding) -> Finding:
-    if finding.severity is Severity.INFO:
-        return finding
+    profile = finding.severity is Severity.INFO
     claims, longest, longest_ns, in_line = dict(finding.claims), None, 0, False
     behind: dict[Chain, int] = {}
     for pair, part in _parts(model, finding).items():
         for chain in _by_root(model)[pair]:
+            if profile and chain.account not in BETWEEN_PROCESSES:
+                continue
             more = _for_all_in_line(model, chain)
             ns = round(part * chain.ns * more)
             if (chain.account, chain.key) in finding.claims or chain.account in finding.claims:
