@@ -359,6 +359,19 @@ def test_processes_that_do_nothing_but_start_and_end_are_all_that_the_target_doe
     assert f"({percent(diagnosis.findings[0].share)} of busy time)" in text and text.count(" %") == 1
 
 
+def test_who_reads_what_short_processes_print_waits_for_those() -> None:
+    """Not for the pipe, and not for what a process that lasts does meanwhile, nor for what a short one waits for."""
+    builder = storm(wall="9 s", cpu_user="5 s", cpu_kernel="3 s")
+    lasting = next(thread.tid for thread in builder.model().threads if thread.tid)
+    builder.row("ipc.pipe", "pipe:5", "3 s", count=900)
+    builder.because("ipc.pipe", "pipe:5", "cpu.user", "2 s", root_tid=777_777)
+    builder.because("ipc.pipe", "pipe:5", "cpu.user", "500 ms", root_tid=lasting)
+    builder.because("ipc.pipe", "pipe:5", "wait.timer", "400 ms", root_tid=777_778)
+    found = finding(builder.model(), CHILD)
+    assert found.claims["ipc.pipe", "pipe:5"] == 2_000_000_000 and "waited 2.00 s for that" in found.claim
+    assert found.headline.endswith("starts 400 processes a second: grep (4,000)")
+
+
 def test_a_few_short_processes_and_many_long_ones_are_no_churn() -> None:
     assert "400" not in finding(storm(processes=150, wall="150 ms", cpu_user="100 ms").model(), CHILD).claim
     assert "waited" in finding(storm(wall="400 s", cpu_user="300 s").model(), CHILD).claim

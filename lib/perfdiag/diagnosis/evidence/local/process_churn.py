@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns
 from perfdiag.diagnosis.policy import cpu_policy, local_policy
-from perfdiag.diagnosis.rule import Evidence
+from perfdiag.diagnosis.rule import Claim, Evidence
 from perfdiag.diagnosis.significance import duration, percent, plain, worth
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -32,6 +33,7 @@ STARTING = (
 )
 # In a process that lives for moments, filling its memory and mapping its libraries is part of the start.
 FILLING = ("exc_page_fault", "asm_exc_page_fault", "vm_mmap_pgoff", "__vm_munmap", "do_mprotect_pkey")
+AT_PIPES = "ipc.pipe"
 LOADERS = ("(ld-linux", "(ld-musl", "(ld.so", "(ld-2")
 
 
@@ -49,6 +51,7 @@ class Churn:
     samples: int
     user_ns: int  # what starting and ending took: the time those samples stand for, or all of such lives
     kernel_ns: int
+    waited: Mapping[Claim, int]  # at pipes, by account and key, until such a process wrote or ended
 
     @property
     def nothing_else(self) -> bool:
@@ -118,7 +121,19 @@ def churn(model: Model) -> Churn | None:
         samples=samples.count,
         user_ns=user_ns,
         kernel_ns=kernel_ns,
+        waited=_waited(model, {thread.tid for thread in model.threads if id(thread) not in ended}),
     )
+
+
+def _waited(model: Model, lasting: set[int]) -> dict[Claim, int]:
+    """Return how long others waited at pipes while a process that has ended since ran, or was ready to."""
+    found: Counter[Claim] = Counter()
+    for chain in model.chains:
+        tid = chain.root_tid or chain.some_tid
+        runs = chain.root.startswith(("cpu.", "runq."))
+        if chain.account == AT_PIPES and runs and tid and tid not in lasting and not chain.inside:
+            found[chain.account, chain.key] += chain.ns
+    return dict(found)
 
 
 def _starts(stack: schema.Stack, lasting: set[int]) -> bool:

@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, local_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import duration, fix, percent, plain, top
+from perfdiag.diagnosis.significance import duration, fix, percent, plain, top, worth
 from perfdiag.model.model import Model
 from perfdiag.model.requests.awaited_processes import WAITS, roots_inside
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -19,6 +19,7 @@ from perfdiag.recording.accounts import Kind, kind_of
 
 CHILD = "wait.child"
 SHOWN = 3
+NAMED = 2  # of short-lived processes, in a headline
 
 
 @rule(
@@ -32,12 +33,12 @@ SHOWN = 3
     measured="Waits for children by thread, and what the children did meanwhile (if unknown: the accounts of"
     " processes with that parent). Many children are 20 ended processes a second that lived under 50 ms on"
     " average; claimed is the sampled part of their CPU time that starts or ends a process, or all of it"
-    " up to 1 ms each.",
+    " up to 1 ms each, and waits at pipes for what they write.",
     alternatives="A supervisor or shell, whose work is to wait.",
     remedies="Read the findings of the children; measure them together with the parent (without --only). Start"
     " fewer processes.",
     verify="The same work waits less for children, or starts fewer processes a second.",
-    beats=("CPU-BOUND", "CPU-KERNEL-HEAVY"),
+    beats=("CPU-BOUND", "CPU-KERNEL-HEAVY", "IPC-PEER-SLOW"),
     one_process=True,
 )
 def child_slow(model: Model) -> Iterable[Outcome]:
@@ -107,10 +108,15 @@ def _churn_finding(model: Model, many: Churn) -> Finding:
     else:
         costs = limit = "the cost of starting and ending them was not sampled"
     waited = f" A parent waited {duration(waited_ns)} for them." if waited_ns else ""
+    at_pipes_ns = sum(many.waited.values())
+    if worth(model, at_pipes_ns):
+        claims |= many.waited
+        waited += f" Readers of what they write waited {duration(at_pipes_ns)} for that."
     return conclude(
         model,
         claims,
-        headline=f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second",
+        headline=f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second:"
+        f" {', '.join(many.names[:NAMED])}",
         claim=f"{subject(model, begin=True)} starts {many.per_second:,.0f} processes a second: {costs}.{waited}",
         mechanism=Mechanism.MANY,
         departs=False,
