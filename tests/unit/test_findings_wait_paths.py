@@ -183,3 +183,11 @@ def test_processes_that_wait_for_who_reads_wait_for_its_reads(account: str, obje
     builder.thread("receiver", tid=101, cpu_user="10 ms").row(account, object, "6 s", waker_tid=100, waker_count=100)
     first = told(builder.because(account, object, "disk.read", "5.5 s", DISK, root_tid=100)).findings[0]
     assert first.id == "DISK-READ-SLOW" and first.is_root and first.claims[account, object] == 5_500_000_000, first
+
+
+def test_processes_that_wait_for_who_sleeps_are_no_part_of_its_sleep() -> None:
+    builder = Builder().thread("clock", tid=100, cpu_user="10 ms").row("wait.timer", "", "9 s", count=400)
+    builder.thread("worker", tid=101, cpu_user="10 ms").row("ipc.pipe", "pipe:5", "8 s", waker_tid=100, waker_count=100)
+    found = told(builder.because("ipc.pipe", "pipe:5", "wait.timer", "8 s", root_tid=100))
+    assert not any(each.is_root for each in found.findings), found.findings
+    assert named(found, "IPC-PEER-SLOW"), found.findings

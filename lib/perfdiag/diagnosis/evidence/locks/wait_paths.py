@@ -141,8 +141,8 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
     behind: dict[Chain, int] = {}
     for pair, part in _parts(model, finding).items():
         for chain in _by_root(model)[pair]:
-            if profile and chain.account not in BETWEEN_PROCESSES:
-                continue
+            if profile and not (chain.account in BETWEEN_PROCESSES and counted(chain.root)):
+                continue  # who sleeps, or waits for work, may have no reason to come sooner
             more = _for_all_in_line(model, chain)
             ns = round(part * chain.ns * more)
             if (chain.account, chain.key) in finding.claims or chain.account in finding.claims:
