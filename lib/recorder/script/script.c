@@ -24,6 +24,7 @@
 
 #define START_MS 30000 /* to compile and to attach takes seconds; then it is killed */
 #define LAST_MS 60000  /* to detach and to print takes seconds, on a host in trouble 30; then it is killed */
+#define END_MS 10000   /* to end takes less for who has closed its output; then it is killed */
 #define LOOK_MS 1000   /* once told, it is looked at so often */
 #define ANY "auto"     /* the own programs, or the first of the engines that can */
 
@@ -238,6 +239,22 @@ static int check_end(const struct script *script, struct recorder *recorder, int
 		       WEXITSTATUS(status));
 }
 
+/* Who has closed its output has ended, or is about to; err: it is given up already. */
+static int reap(const struct script *script, struct lack *lack, int err, int *status)
+{
+	_cleanup_close_ int engine = syscall(SYS_pidfd_open, script->pid, 0);
+	struct pollfd end = { .fd = engine, .events = POLLIN };
+	bool late = !err && poll(&end, 1, END_MS) <= 0;
+
+	if (err || late)
+		kill(script->pid, SIGKILL);
+	waitpid(script->pid, status, 0);
+	if (late && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)
+		return lack_of(lack, -ETIMEDOUT, "see whether it runs by hand, or record with another --engine",
+			       "%s closed its output, and has not ended for %d s", script->engine->name, END_MS / 1000);
+	return err;
+}
+
 static int record_by(struct script *script, struct recorder *recorder, const char *path, int signals)
 {
 	int status = 0, err;
@@ -252,10 +269,8 @@ static int record_by(struct script *script, struct recorder *recorder, const cha
 	err = start(script, recorder, path);
 	if (!err)
 		err = follow(script, recorder, signals);
-	if (err && script->pid > 0)
-		kill(script->pid, SIGKILL);
 	if (script->pid > 0)
-		waitpid(script->pid, &status, 0);
+		err = reap(script, &recorder->lack, err, &status);
 	if (!err)
 		err = check_end(script, recorder, status);
 	cleanup_fclose(&script->messages);

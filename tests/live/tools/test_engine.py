@@ -305,12 +305,20 @@ def test_too_old_a_bpftrace(tmp_path: Path, spinning: Workload) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_an_engine_that_never_traces(tmp_path: Path, spinning: Workload) -> None:
-    words = [*instead_of_bpftrace(tmp_path / "bpftrace", "exec sleep 300"), PROGRAM, "record", *ENGINE]
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("exec sleep 300", "bpftrace traces nothing after 30 s"),
+        ("exec sleep 300 >&-", "bpftrace closed its output, and has not ended for 10 s"),
+    ],
+    ids=["silent", "closed"],
+)
+def test_an_engine_that_never_traces(script: str, why: str, tmp_path: Path, spinning: Workload) -> None:
+    words = [*instead_of_bpftrace(tmp_path / "bpftrace", script), PROGRAM, "record", *ENGINE]
     words += ["-o", tmp_path / "none.rec", "--pid", spinning.pid, "--duration", 1]
     run = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=100, check=False)
     said = [line for line in run.stderr.splitlines() if not line.startswith("perfdiag: recording")]
-    assert run.returncode == 1 and said[0] == "error: bpftrace traces nothing after 30 s", run
+    assert run.returncode == 1 and said[0] == f"error: {why}", run
     assert said[1].startswith("HINT: ") and len(said) == 2 and not (tmp_path / "none.rec").exists(), run
 
 
