@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.network.owed_answers import owed
 from perfdiag.diagnosis.rule import Confidence, Mechanism, Severity
 from perfdiag.facts.host_facts import Listener, Listeners
 from perfdiag.model.model import Model
@@ -356,3 +357,11 @@ def test_of_servers_on_a_whole_host_each_that_is_named_has_its_port_in_the_remed
     ways = [f"perfdiag latency --port {port}" for port in (3000, 3001)]
     assert found.remedies[0].text.endswith(f": {' and '.join(ways)}")
     assert found.verify.startswith("perfdiag host ")
+
+
+def test_the_first_bytes_of_a_request_have_no_name_and_are_not_overdue() -> None:
+    """Of a server that takes 64 ms it read "has no answer after 13.6 ms": the client was still sending."""
+    for age_ms, overdue in ((14, False), (90, True)):
+        builder = Builder().thread(cpu_user="1 s").exchange("port:80", "accepted", {"64 ms": 9}, name="GET /a")
+        builder.line(exchange(0, 0, object="port:80", open=1, oldest_ns=age_ms * 1_000_000))
+        assert bool(owed(builder.model())) is overdue
