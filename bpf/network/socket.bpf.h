@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which account a wait on a socket belongs to, its peer, and for TCP what the connection was like then. */
 #pragma once
+#include "network/send_limit.bpf.h"
 #include "request/connection.bpf.h"
 #include "wait/file.bpf.h"
 #include "wait/syscall_class.h"
@@ -63,13 +64,9 @@ static __always_inline void note_asked(const struct sock *sock, struct socket_su
 	sum->write_sequence = write_sequence;
 }
 
-/*
- * Remembers a connection the thread is about to wait on.  A sender that cannot go on is held by the peer's window,
- * by congestion, or, neither being full, by its own buffer.
- */
+/* Remembers a connection the thread is about to wait on. */
 static __noinline int note_tcp(const struct sock *sock, __u64 object, bool sending)
 {
-	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
 	bool made = false;
 	struct socket_sum *sum = FIND_OR_MAKE(sockets, &object, COUNTER_NAMES_FULL, &made);
 
@@ -84,13 +81,11 @@ static __noinline int note_tcp(const struct sock *sock, __u64 object, bool sendi
 	note_asked(sock, sum, sending);
 	if (!sending)
 		return 0;
-	if (LOAD(tcp_sock, tcp, snd_nxt) - LOAD(tcp_sock, tcp, snd_una) + 1 >= sum->send_window_bytes ||
-	    (sum->send_window_bytes && !sum->in_flight))
-		__sync_fetch_and_add(&sum->waits_receiver, 1);
-	else if (sum->in_flight >= sum->congestion_window)
-		__sync_fetch_and_add(&sum->waits_congestion, 1);
-	else
-		__sync_fetch_and_add(&sum->waits_buffer, 1);
+	switch (send_limit_of(sock)) {
+	case SEND_LIMIT_WINDOW: __sync_fetch_and_add(&sum->waits_receiver, 1); break;
+	case SEND_LIMIT_CONGESTION: __sync_fetch_and_add(&sum->waits_congestion, 1); break;
+	default: __sync_fetch_and_add(&sum->waits_buffer, 1);
+	}
 	return 0;
 }
 

@@ -202,7 +202,7 @@ int BPF_PROG(tcp_probe, struct sock *sock)
 		return 0;
 	connection = connection_given(sock);
 	if (connection)
-		note_room(connection, bpf_ktime_get_ns());
+		note_room(sock, connection, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -133,6 +133,17 @@ static __always_inline bool is_unsure(const struct connection *connection, __u64
 	return connection->unsure & UNSURE_TELLS || (connection->unsure && 2 * connection->paused_ns > ns);
 }
 
+/* What kept the answer most often. */
+static __always_inline enum send_limit most_often(const struct connection *connection)
+{
+	const __u8 *limits = connection->limits;
+
+	if (limits[SEND_LIMIT_WINDOW] >= limits[SEND_LIMIT_CONGESTION] &&
+	    limits[SEND_LIMIT_WINDOW] >= limits[SEND_LIMIT_BUFFER])
+		return SEND_LIMIT_WINDOW;
+	return limits[SEND_LIMIT_CONGESTION] >= limits[SEND_LIMIT_BUFFER] ? SEND_LIMIT_CONGESTION : SEND_LIMIT_BUFFER;
+}
+
 /* The request is answered whole, as far as anybody can tell: another one came, the connection or the window ended. */
 __weak __noinline int end_request(struct connection *connection)
 {
@@ -160,6 +171,7 @@ __weak __noinline int end_request(struct connection *connection)
 	add(&sum->arriving_ns, connection->arrived - connection->begun - connection->read_delay_ns);
 	add(&sum->peers_ns, connection->peers_ns);
 	add(&sum->untaken_ns, connection->untaken_ns);
+	add(&sum->untaken_limit_ns[most_often(connection)], connection->untaken_ns);
 	add(&sum->held_ns, connection->held_ns);
 	add(&sum->resent, connection->resent_ns != 0);
 	add(&sum->resent_ns, connection->resent_ns);

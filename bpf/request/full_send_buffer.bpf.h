@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How long an answer could not be written, because the send buffer was full of what the client had not taken. */
 #pragma once
+#include "network/send_limit.bpf.h"
 #include "request/follow.bpf.h"
 
 /*
@@ -55,9 +56,20 @@ static __always_inline void note_refused(const struct sock *sock)
 		connection->full_since = bpf_ktime_get_ns();
 }
 
-/* A segment came in while the buffer is full: maybe the one that makes room.  Whoever writes later is late himself. */
-static __always_inline void note_room(struct connection *connection, __u64 now)
+/*
+ * A segment came in while the buffer is full: maybe the one that makes room.  Whoever writes later is late himself.  By
+ * the first one all that may be sent has been sent, so it shows what kept the rest.
+ */
+static __always_inline void note_room(const struct sock *sock, struct connection *connection, __u64 now)
 {
-	if (connection->full_since)
-		connection->room_at = now;
+	enum send_limit limit;
+
+	if (!connection->full_since)
+		return;
+	limit = connection->room_at < connection->full_since ? send_limit_of(sock) : SEND_LIMITS;
+	if (limit == SEND_LIMIT_BUFFER && !is_buffer_fixed(sock))
+		limit = SEND_LIMIT_CONGESTION; /* of a way that it has not seen yet */
+	if (limit < SEND_LIMITS && connection->limits[limit] < 255)
+		connection->limits[limit]++;
+	connection->room_at = now;
 }

@@ -52,6 +52,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
 	connection->untaken_ns = connection->full_since = connection->unread_error_ns = connection->resent_ns = 0;
 	connection->several = 0;
+	__builtin_memset(connection->limits, 0, sizeof(connection->limits));
 	connection->unsure = connection->tells ? UNSURE_TELLS : 0;
 	connection->request++;
 	__builtin_memset(connection->parts, 0, sizeof(connection->parts));

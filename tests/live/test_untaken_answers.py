@@ -102,6 +102,7 @@ def test_an_event_loop_and_its_client(
         assert model.request_time and fired and fired.claims == {UNTAKEN: model.request_time.accounts[UNTAKEN]}, fired
         # Beside it the loop takes its time to wake up, and at its end each answer lies in buffers.
         assert 0.5 * took_ns < line.untaken_ns < line.sum_ns <= took_ns, (line, took_ns)
+        assert line.untaken_window_ns == line.untaken_ns, "it is the client's window that is full"
     elif busy_ms:
         # Room is there long before the loop comes to see it.
         assert line.untaken_ns < 0.25 * line.sum_ns, line

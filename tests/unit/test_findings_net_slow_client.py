@@ -128,6 +128,23 @@ def loop(untaken: str | None, requests: dict[str, int] | None = None, **fields: 
     return builder.exchange("port:80", "accepted", requests or {"85 ms": 100}, name="GET /big", **given)
 
 
+def test_a_send_buffer_that_is_smaller_than_the_way_is_the_targets_own() -> None:
+    model = loop("8 s", untaken_window_ns="1 s", untaken_buffer_ns="7 s").model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and found.mechanism is Mechanism.LIMIT
+    assert "send buffer" in found.headline and "SO_SNDBUF" in found.remedies[0].text
+    told = made(model, *diagnose(model).findings).verdict
+    assert "not the slow part" not in told.text and told.ids == [ID], told
+
+
+def test_a_way_that_takes_no_more_is_slow_below_10_mbit_a_second() -> None:
+    """Of 1 MiB in 80 ms a line of 100 Mbit/s, which a connection that begins does not use at once."""
+    kept: dict[str, Any] = {"untaken_window_ns": "1 s", "untaken_buffer_ns": "0 s"}
+    assert finding(loop("8 s", **kept).model(), ID).severity is Severity.INFO
+    slow = finding(loop("200 s", {"2.05 s": 100}, **kept).model(), ID)
+    assert slow.severity is Severity.WARNING and "the network on the way takes no more" in slow.headline
+
+
 def test_a_client_that_does_not_take_the_answer_of_an_event_loop() -> None:
     model = loop("8 s").model()
     found = finding(model, ID)

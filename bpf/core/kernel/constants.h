@@ -30,6 +30,7 @@
 #define AF_VSOCK 40
 #define SOCK_STREAM 1
 #define SOCK_NOSPACE 2	     /* a bit of socket.flags */
+#define SOCK_SNDBUF_LOCK 1   /* of sk_userlocks: SO_SNDBUF was set */
 #define SOCK_BINDADDR_LOCK 4 /* of sk_userlocks: bind() named an address, or a port */
 #define SOCK_BINDPORT_LOCK 8
 #define TCP_ESTABLISHED 1

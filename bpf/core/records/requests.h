@@ -52,6 +52,9 @@ struct unread_parts {
 	} parts[UNREAD_PARTS];
 };
 
+/* What keeps an answer in a full send buffer. */
+enum send_limit { SEND_LIMIT_WINDOW, SEND_LIMIT_CONGESTION, SEND_LIMIT_BUFFER, SEND_LIMITS };
+
 /*
  * A socket that a thread of the target has sent or received on, or that waits where it accepts, by its address; and the
  * exchange it is in.
@@ -99,6 +102,7 @@ struct connection {
 	__u8 tells;		   /* the target has sent what nobody asked for */
 	__u8 unsure;		   /* enum unsure */
 	__u8 one_way;		   /* it has sent nothing yet, though things came before */
+	__u8 limits[SEND_LIMITS];  /* how often each kept the answer from being written on, up to 255 */
 	__u8 beginning_bytes; /* 0: the request came with more than its first bytes, or they do not count any more */
 	char beginning[3];
 	struct request_part {
@@ -140,7 +144,8 @@ struct exchange_sum {
 	__u64 busy_ns;	     /* while one or more were not answered */
 	__u64 first_byte_ns; /* of requests, until the first byte of the answer */
 	__u64 connect_ns;
-	__u64 untaken_ns; /* of requests, while what clients had not taken filled send buffers */
+	__u64 untaken_ns;		     /* of requests, while what clients had not taken filled send buffers */
+	__u64 untaken_limit_ns[SEND_LIMITS]; /* of those, by what mostly kept each request's answer */
 	__u64 held_ns; /* until the last of what was asked, or answered, had left this host, kept back by its kernel */
 	__u64 resent;  /* requests of whose answers segments were sent again by a timeout, after the last was written */
 	__u64 resent_ns;
@@ -182,7 +187,7 @@ struct inside {
 	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
 };
 
-#define EXCHANGE_SUMS 31 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 34 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

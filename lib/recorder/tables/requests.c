@@ -136,6 +136,8 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "resent", sum->resent);
 	json_u64(json, "resent_ns", sum->resent_ns);
 	json_u64(json, "untaken_ns", sum->untaken_ns);
+	json_u64(json, "untaken_window_ns", sum->untaken_limit_ns[SEND_LIMIT_WINDOW]);
+	json_u64(json, "untaken_buffer_ns", sum->untaken_limit_ns[SEND_LIMIT_BUFFER]);
 	json_u64(json, "bytes_in", sum->bytes_in);
 	json_u64(json, "bytes_out", sum->bytes_out);
 	json_u64(json, "awaited", sum->awaited);

@@ -156,6 +156,10 @@ class NetworkPolicy(Family):
         8,
         "A line of 1 Gbit/s: a client that takes a long answer as fast as that is not slow.",
     )
+    slow_way_ns_per_byte = duration_ns(
+        800,
+        "A line of 10 Mbit/s: a way that carries a long answer as fast as that is a usual one, however far it goes.",
+    )
 
 
 network_policy = NetworkPolicy()

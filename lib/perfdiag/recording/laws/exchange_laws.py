@@ -36,6 +36,7 @@ PART_AND_WHOLE_NS = (
     *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", *PARTS)),
     *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "peers", *PARTS)),
     ("unread_error_ns", "read_delay_ns"),
+    *((f"untaken_{limit}_ns", "untaken_ns") for limit in ("window", "buffer")),
 )
 # Parts of a request, one after the other: it waits to be read, arrives, and its answer waits for room, or is kept back
 # or lost when all of it is written.  (These may overlap: the buffer is full, and its last piece is kept back.)

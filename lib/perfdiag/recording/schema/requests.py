@@ -97,6 +97,9 @@ class Exchange(Line, tag="exchange"):
     # Of requests, while the send buffer was full of what the client had not taken.
     untaken_ns: Nanoseconds | None = None
     over_slo_untaken_ns: Nanoseconds = 0
+    # Of `untaken_ns`, what is of answers that the client's receive window kept most often, and the buffer's own size.
+    untaken_window_ns: Nanoseconds | None = None
+    untaken_buffer_ns: Nanoseconds | None = None
     # Of `read_delay_ns`, what request_unread may tell of the wrong accounts: cut off what was short and merged.
     unread_error_ns: Nanoseconds | None = None
     over_slo_unread_error_ns: Nanoseconds = 0

@@ -13,6 +13,7 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of, length
 from perfdiag.diagnosis.evidence.network.given_up_calls import given_up_calls
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
+from perfdiag.diagnosis.evidence.network.send_buffers import larger_buffer
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
@@ -233,7 +234,7 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
             Severity.INFO,
             f"Sending to {name} waits for room in the own send buffer ({duration(found.taken_ns)}): the buffer is"
             " too small for the round trip, or the reader takes data at this rate.",
-            [_buffer_remedy(model), *remedies],
+            [larger_buffer(model), *remedies],
             Mechanism.LIMIT,
             f"Sending to {brief(name)} waits for room in the own send buffer",
         )
@@ -258,14 +259,6 @@ def _own_buffer(sockets: list[schema.Socket]) -> bool:
     """Return whether most waits in send had room in the windows of peer and path, but none in the own buffer."""
     return sum(socket.waits_buffer for socket in sockets) > sum(
         socket.waits_receiver + socket.waits_congestion for socket in sockets
-    )
-
-
-def _buffer_remedy(model: Model) -> Remedy:
-    present = model.facts.sysctl("net/ipv4/tcp_wmem")
-    return fix(
-        "let the program ask for a larger send buffer (SO_SNDBUF), or none so that the kernel sizes it"
-        f"{f' up to the third value of net.ipv4.tcp_wmem (present {plain(present)})' if present else ''}"
     )
 
 

@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.connections import held_ns
 from perfdiag.diagnosis.evidence.network.delayed_acks import lengths, looks_alike, telling
 from perfdiag.diagnosis.evidence.network.peers import connections_of
+from perfdiag.diagnosis.evidence.network.send_buffers import kept_by_buffer, kept_by_way, larger_buffer
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_unknown, not_followed, severity
 from perfdiag.diagnosis.evidence.target import subject
@@ -93,8 +94,9 @@ class _Clients:
     " serve others. The cause is the client, or the network on the way to it.",
     measured="Time from a request's first byte read to its last (if unknown: waits to receive inside of requests),"
     " and waits to send that the client's window held; without a waiting thread, the time with a full send"
-    " buffer. Slow is 10 ms on average for requests of one name, plus, for answers, the time a line of 1"
-    " Gbit/s needs.",
+    " buffer; what keeps an answer there, the client's window, the network or the buffer's size, is seen each"
+    " time it is found full. Slow is 10 ms on average for requests of one name, plus, for answers, the time a line of 1"
+    " Gbit/s needs, or one of 10 Mbit/s where the network keeps them.",
     alternatives="Packets to the client are lost (NET-RETRANSMITS); large messages over a slow line.",
     remedies="Put a proxy in front that buffers whole requests and answers; limit how long a client may take.",
     verify="request.arriving, request.untaken and net.send are under 5 % of the time.",
@@ -114,7 +116,7 @@ def slow_client(model: Model) -> Iterable[Outcome]:
     clients = _clients(model)
     unknown = model.request_time is None and clients.severity(model) is not Severity.INFO
     if felt(model, clients.threads_ns, clients.requests_ns) or unknown:
-        yield _finding(model, clients)
+        yield _small_buffer(model, clients) if _fills_small_buffers(clients) else _finding(model, clients)
     else:
         yield fine_or_unknown(model, ID, "waiting for clients, inside of requests, and for others", RECEIVE, SEND)
 
@@ -167,11 +169,11 @@ def _untaken_ns(exchange: Exchange) -> int:
 
 
 def _over_norm(exchange: Exchange) -> bool:
-    """Return whether clients read the answers of this name slower than a line carries them."""
-    return (
-        _each_ns(exchange, _untaken_ns(exchange) - exchange.line.bytes_out * network_policy.slow_client_ns_per_byte)
-        >= network_policy.slow_answer_ns
-    )
+    """Return whether clients read the answers of this name slower than a line carries them, or the way to them is
+    slower than a usual one: a connection that begins sends little more each round trip."""
+    way, line = network_policy.slow_way_ns_per_byte, network_policy.slow_client_ns_per_byte
+    usual_ns = exchange.line.bytes_out * (way if kept_by_way([exchange]) else line)
+    return _each_ns(exchange, _untaken_ns(exchange) - usual_ns) >= network_policy.slow_answer_ns
 
 
 def _each_ns(exchange: Exchange, ns: int) -> int:
@@ -199,6 +201,32 @@ def _finding(model: Model, clients: _Clients) -> Finding:
     )
 
 
+def _fills_small_buffers(clients: _Clients) -> bool:
+    return clients.slow and clients.untaken_ns >= clients.arriving_ns and kept_by_buffer(clients.untaken)
+
+
+def _small_buffer(model: Model, clients: _Clients) -> Finding:
+    """Return the finding on answers that clients would take, and the way would carry."""
+    untaken_ns = sum(map(_untaken_ns, clients.untaken))
+    return conclude(
+        model,
+        {UNTAKEN: clients.untaken_ns},
+        headline="Answers wait for room in the own send buffer, which is smaller than the way",
+        claim=(
+            f"Answers waited {duration(untaken_ns)} for room in the send buffer, while the clients' windows and the"
+            " network had room: each connection sends one buffer a round trip."
+        ),
+        mechanism=Mechanism.LIMIT,
+        severity=clients.severity(model),
+        doubts=[not_followed(model)],
+        evidence=_evidence(clients),
+        remedies=[larger_buffer(model), fix("send less: compress answers, or send them in parts")],
+        alternatives=["the client acknowledges late (NET-DELAYED-ACK)"],
+        verify=time_under(model, UNTAKEN),
+        inside=True,
+    )
+
+
 def _claim(model: Model, clients: _Clients) -> str:
     arriving_ns, sending_ns = clients.arriving_ns or total_ns(clients.arriving), sum(clients.sending.values())
     untaken_ns = sum(map(_untaken_ns, clients.untaken))
@@ -213,7 +241,8 @@ def _claim(model: Model, clients: _Clients) -> str:
         return " ".join([*(ways if arriving_ns or not untaken_ns else []), *([full] if untaken_ns else [])])
     parts = [f"send their requests slowly ({duration(arriving_ns)} from first byte to last)"] if arriving_ns else []
     parts += [f"read answers slowly ({duration(sending_ns)} with their windows full)"] if sending_ns else []
-    parts += [f"read answers slowly ({duration(untaken_ns)} with send buffers full of them)"] if untaken_ns else []
+    way = "get answers slowly over the network" if kept_by_way(clients.untaken) else "read answers slowly"
+    parts += [f"{way} ({duration(untaken_ns)} with send buffers full of them)"] if untaken_ns else []
     return f"Clients {' and '.join(parts)}. {subject(model, begin=True)} waits for them inside of requests."
 
 
@@ -225,6 +254,8 @@ def _headline(clients: _Clients) -> str:
         return "Clients send requests in pieces; perhaps acknowledgements are delayed"
     if sends and takes:
         return f"Clients send requests and read answers{how}"
+    if not sends and clients.slow and not clients.sending and kept_by_way(clients.untaken):
+        return "Answers reach clients slowly: the network on the way takes no more"
     return f"Clients send requests{how}" if sends else f"Clients read answers{how}"
 
 
