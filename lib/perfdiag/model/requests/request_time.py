@@ -100,9 +100,8 @@ def request_time(
     """Return what the requests' time consists of; None where they are too little of the busy time and the window.
 
     `finer` says how the target's time in an account of the kernel side was divided; `parked`, on which futexes requests
-    waited; `left`, which nobody has read: these count with the time they have waited so far; `awaited`, what processes
-    of the target did that requests waited for.  With an objective that some missed it is the time of those, beyond the
-    median of their name.
+    waited; `left`, which nobody has read, with the time they have waited so far; `awaited`, in what processes of the
+    target were that requests waited for.  With an objective that some missed it is these, beyond the median.
     """
     exchanges = without_news(exchanges, parked)
     served = [each.line for each in exchanges if each.served]
@@ -110,17 +109,14 @@ def request_time(
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
     all_rows = _rows(whole, parked.ns)
-    lasts = whole.ns + left_ns >= LASTS * window_ns
     behind = parts_of(awaited, whole.accounts)
     inside_ns = _inside_ns(passed_on(whole.accounts, behind), all_rows)
     few = whole.count + left_count < ENOUGH_REQUESTS or inside_ns < SERVES * busy_ns
-    if not whole.ns + left_ns or (few and not lasts) or unsure(served):
-        return None
-    if any(each.median_ns is None for each in missed):
+    brief = whole.ns + left_ns < LASTS * window_ns
+    if not whole.ns + left_ns or (few and brief) or unsure(served) or any(each.median_ns is None for each in missed):
         return None
     slow = _added_parts(_excess(each, parked) for each in missed)
-    ranked = slow or accounts_of(whole, all_rows)
-    told = added(of_slow(each.line) for each in missed) if slow else whole
+    ranked, told = slow or accounts_of(whole, all_rows), added(of_slow(each.line) for each in missed) if slow else whole
     rows = _of(ranked, _rows(told, parked.over_slo_ns)) if slow else all_rows
     ranked = {**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}
     if not slow:

@@ -44,7 +44,10 @@ ID = "CONCURRENCY-LIMIT"
     remedies="Raise the limit, if the peer can take more; else make fewer or faster calls. If the peer is slow"
     " (NET-PEER-SLOW), fix that first: the limit may protect it.",
     verify="More calls are outstanding at once, and requests take as long as their calls.",
-    beats=("LOCK-CONTENTION", "NET-PEER-SLOW", "WAIT-THREAD-IN-REQUEST", "WAIT-TIMER-IN-REQUEST"),
+    beats=(
+        *("LOCK-CONTENTION", "NET-CONNECT-SLOW", "NET-PEER-SLOW"),
+        *("WAIT-THREAD-IN-REQUEST", "WAIT-TIMER-IN-REQUEST"),
+    ),
 )
 def concurrency_limit(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each peer in front of which requests wait."""
