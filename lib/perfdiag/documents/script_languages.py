@@ -37,7 +37,8 @@ BPFTRACE = Language(
         (
             "1",
             "It was refused, by one message and before anything was traced: a process that does not exist, a wrong or"
-            " superfluous argument, a missing privilege, or a kernel without what it requires",
+            " superfluous argument, a missing privilege, or a kernel without what it requires; an argument that begins"
+            " with a minus sign is bpftrace's own, which prints its usage",
         ),
         (
             "254, 255",
