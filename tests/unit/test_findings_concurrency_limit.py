@@ -147,6 +147,32 @@ def test_threads_wait_on_futexes_for_a_turn() -> None:
     assert first.id == ID and first.share == pytest.approx(0.75, abs=0.03)
 
 
+@pytest.mark.parametrize(("behind_ns", "held"), [(80 * S, True), (20 * S, False)])
+def test_a_lock_that_is_held_over_each_call(behind_ns: int, held: bool) -> None:
+    """Who waits on its futex waits for a thread that waits for the peer; without that it is any limit of one."""
+    builder = Builder(comm="app", window="10 s")
+    for number in range(12):
+        builder.thread(f"worker{number}", net_receive="800 ms")
+        builder.row("wait.parked", "futex:1", "7.5 s", count=108)
+    builder.line(schema.RequestParked(100, "futex:1", False, 1300, 90 * S))
+    builder.line(exchange(1300, 100 * S, {"wait.parked": 90 * S, "net.receive": 9 * S}, peers_ns=9 * S))
+    builder.line(latency([77 * MS] * 1300))
+    levels = [schema.CallLevel(1, 9800 * MS, 1300, 1300)]
+    of = {"object": UPSTREAM, "direction": "connected", "whole": 0, "whole_ns": 0}
+    builder.line(exchange(1300, 9 * S, None, most=1, levels=levels, **of))
+    builder.line(latency([7 * MS] * 1300, object=UPSTREAM, direction="connected"))
+    builder.line(schema.RequestsInside(12, [schema.Level(12, 9900 * MS)], 0))
+    builder.line(
+        schema.Because(
+            pid=100, account="wait.parked", object="futex:1", steps=[], cut=False, root="net.receive",
+            root_object=UPSTREAM, root_tid=0, root_tid_ns=0, sum_ns=behind_ns, count=1300, inside=True,
+        )
+    )  # fmt: skip
+    found = finding(builder.model(), ID)
+    assert ("a lock that is held over each call" in found.headline) == held, found
+    assert ("without the lock" in found.remedies[0].text) == held
+
+
 def test_requests_that_sleep_wait_for_no_turn() -> None:
     """Three clients call without a pause, nine requests sleep meanwhile: it looks like a pool, but for what they do."""
     builder = Builder(comm="app", window="10 s").thread("worker", net_receive="9 s")

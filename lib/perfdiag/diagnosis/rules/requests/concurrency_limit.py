@@ -18,11 +18,12 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
-from perfdiag.diagnosis.significance import brief, percent
+from perfdiag.diagnosis.significance import brief, fix, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST, RequestTime
 
 ID = "CONCURRENCY-LIMIT"
+_MOSTLY = 0.5  # of the time on futexes, from which on its holder is what the limit is
 
 
 @rule(
@@ -84,10 +85,15 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
     )
     either = f"connections to {name} failed" if limit.refused else ""
     what = "calls" if limit.most > 1 else "call"
+    headline, remedy = f"Requests wait: at most {limit.number} {what} to {brief(name)} at a time", raising(limit, name)
+    if limit.most == 1 and _waits_for_holder(model, limit, claims):
+        headline = f"Requests wait for a lock that is held over each call to {brief(name)}"
+        own = "who has the lock that they wait for waits for the answer"
+        remedy = fix("make the call without the lock (hand it to a thread of its own by a queue), or make it shorter")
     made = conclude(
         model,
         claims,
-        headline=f"Requests wait: at most {limit.number} {what} to {brief(name)} at a time",
+        headline=headline,
         claim=(
             f"At most {limit.number} {what} to {name} at a time, while {waiting} requests wait (up to"
             f" {limit.waiting_most}): {own}."
@@ -96,7 +102,7 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
         severity=Severity.WARNING if limit.part >= general_policy.fault_share else Severity.INFO,
         doubts=[unexact, several, either],
         evidence=[_evidence(limit)],
-        remedies=[raising(limit, name)],
+        remedies=[remedy],
         alternatives=["several calls at once on one connection (HTTP/2, pipelines), which count as one"],
         verify=measured(
             model, f"more than {limit.number} {what} to {name} at a time, and fewer than {waiting} requests wait"
@@ -104,6 +110,14 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
     )
     # Who waits for a turn is woken by an answer to another request: that is the way to the limit, not the root.
     return replace(made, is_root=True)
+
+
+def _waits_for_holder(model: Model, limit: Limit, claims: dict[Claim, int]) -> bool:
+    """Return whether most of the requests' waits on futexes were for a thread that waited for that peer."""
+    behind = [chain for chain in model.chains if chain.inside and (chain.account, chain.key) in claims]
+    for_peer_ns = sum(chain.ns for chain in behind if chain.root_key == limit.call.line.object)
+    parked_ns = sum(ns for claim, ns in claims.items() if not isinstance(claim, str))
+    return parked_ns > 0 and for_peer_ns >= _MOSTLY * parked_ns
 
 
 def _evidence(limit: Limit) -> Evidence:
