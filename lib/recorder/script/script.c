@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "script/engine.h"
@@ -24,7 +23,6 @@
 
 #define START_MS 30000 /* to compile and to attach takes seconds; then it is killed */
 #define LAST_MS 60000  /* to detach and to print takes seconds, on a host in trouble 30; then it is killed */
-#define END_MS 10000   /* to end takes less for who has closed its output; then it is killed */
 #define LOOK_MS 1000   /* once told, it is looked at so often */
 #define ANY "auto"     /* the own programs, or the first of the engines that can */
 
@@ -183,78 +181,6 @@ static int follow(struct script *script, struct recorder *recorder, int signals)
 	}
 }
 
-/* The last of what it said that is not about locked memory, which it does not need. */
-static const char *last_error(const struct script *script)
-{
-	static char last[300];
-	char line[sizeof(last)];
-
-	last[0] = 0;
-	rewind(script->messages);
-	while (fgets(line, sizeof(line), script->messages))
-		if (strcasestr(line, script->engine->complains) && !strstr(line, "RLIMIT_MEMLOCK"))
-			memcpy(last, line, sizeof(last));
-	last[strcspn(last, "\n")] = 0;
-	if (!*last)
-		return "it did not say why";
-	return strncasecmp(last, "error: ", 7) ? last : last + 7;
-}
-
-static int explain_killed(const struct script *script, struct lack *lack, int number)
-{
-	if (number == SIGKILL && oom_kills() > script->kills)
-		return lack_of(lack, -EIO, "give it 200 MiB of room, also in its control group",
-			       "%s was killed: memory is short, and the kernel's OOM killer took it",
-			       script->engine->name);
-	if (script->begun)
-		return lack_of(lack, -EIO, "", "%s was killed by signal %d", script->engine->name, number);
-	return lack_of(lack, -EIO,
-		       "if it was the OOM killer (see dmesg): give it 200 MiB of room, also in its control group",
-		       "%s was killed by signal %d before the window began: %s", script->engine->name, number,
-		       last_error(script));
-}
-
-/* Whether it ended as it should: when it was told, or by itself because its target had gone. */
-static int check_end(const struct script *script, struct recorder *recorder, int status)
-{
-	struct pollfd target = { .fd = script->target, .events = POLLIN };
-	struct lack *lack = &recorder->lack;
-
-	if (script->told_ns && !script->begun && !strcmp(recorder->reason, "signal"))
-		return lack_of(lack, -EINTR, "", "it was told to end before %s traced anything", script->engine->name);
-	if (script->told_ns && !script->begun)
-		return lack_of(lack, -ESRCH, "", "the process ended before %s traced anything", script->engine->name);
-	if (WIFSIGNALED(status))
-		return explain_killed(script, lack, WTERMSIG(status));
-	if (script->told_ns)
-		return 0;
-	if (!script->begun)
-		return lack_of(lack, -EIO, script->engine->needs, "%s does not trace: %s", script->engine->name,
-			       last_error(script));
-	if (!status && poll(&target, 1, 0) > 0) {
-		recorder->reason = "targets gone";
-		return 0;
-	}
-	return lack_of(lack, -EIO, "", "%s ended in the middle of the window, with status %d", script->engine->name,
-		       WEXITSTATUS(status));
-}
-
-/* Who has closed its output has ended, or is about to; err: it is given up already. */
-static int reap(const struct script *script, struct lack *lack, int err, int *status)
-{
-	_cleanup_close_ int engine = syscall(SYS_pidfd_open, script->pid, 0);
-	struct pollfd end = { .fd = engine, .events = POLLIN };
-	bool late = !err && poll(&end, 1, END_MS) <= 0;
-
-	if (err || late)
-		kill(script->pid, SIGKILL);
-	waitpid(script->pid, status, 0);
-	if (late && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)
-		return lack_of(lack, -ETIMEDOUT, "see whether it runs by hand, or record with another --engine",
-			       "%s closed its output, and has not ended for %d s", script->engine->name, END_MS / 1000);
-	return err;
-}
-
 static int record_by(struct script *script, struct recorder *recorder, const char *path, int signals)
 {
 	int status = 0, err;
@@ -270,9 +196,9 @@ static int record_by(struct script *script, struct recorder *recorder, const cha
 	if (!err)
 		err = follow(script, recorder, signals);
 	if (script->pid > 0)
-		err = reap(script, &recorder->lack, err, &status);
+		err = script_reap(script, &recorder->lack, err, &status);
 	if (!err)
-		err = check_end(script, recorder, status);
+		err = script_check_end(script, recorder, status);
 	cleanup_fclose(&script->messages);
 	cleanup_close(&script->output);
 	cleanup_close(&script->target);

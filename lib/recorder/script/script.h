@@ -33,3 +33,7 @@ struct script {
 int script_pass_on(struct script *script, struct recorder *recorder);
 /* The host's facts at the end, once; before the footer. */
 void script_end_facts(struct script *script, struct recorder *recorder);
+/* Waits for it; who has closed its output has ended, or is about to.  `err`: it is given up already.  0 or -errno. */
+int script_reap(const struct script *script, struct lack *lack, int err, int *status);
+/* Whether it ended as it should: when it was told, or by itself because its target had gone.  0 or -errno, in `lack`. */
+int script_check_end(const struct script *script, struct recorder *recorder, int status);
