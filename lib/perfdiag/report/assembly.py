@@ -145,7 +145,10 @@ def _by_account(finding: found.Finding) -> dict[str, int]:
     sums: Counter[str] = Counter()
     for claim, ns in finding.claims.items():
         sums[found.account_of(claim)] += ns
-    return {_text(account): ns for account, ns in sums.most_common()}
+    told: Counter[str] = Counter()
+    for account, ns in sums.items():
+        told[_text(account)] += ns  # two names can read the same
+    return dict(told.most_common())
 
 
 def _fine(check: found.Check) -> bool:
