@@ -114,6 +114,19 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
+def asked_on_an_older_connection(sent: bytes, serving: Serving, attach: Attach) -> schema.Exchange:
+    """Return what was counted where these bytes came five times on a connection that was made before the window."""
+    server = serving("by_one_loop(listening(), computes(0.001))")
+    with server.connect() as connection:
+        asked(connection, http("/"))
+        recorder = attach(server.pid)
+        for _ in range(5):
+            asked(connection, sent)
+        recording = stopped(recorder)
+    (requests,) = exchanged(recording, "accepted").values()
+    return requests.line
+
+
 BLOCK = b"\x82\x86\x84\x41\x8a\x08\x9d\x5c"  # GET / http, in HPACK
 WINDOW_UPDATE = frame(8, 0, 0, b"\0\0\x40\0")
 LONG_BLOCK = BLOCK + bytes(200)
@@ -125,15 +138,8 @@ LONG_BLOCK = BLOCK + bytes(200)
     ids=["one", "two", "beyond what is looked at"],
 )
 def test_http2_on_a_connection_that_is_older_than_the_window(sent: bytes, serving: Serving, attach: Attach) -> None:
-    server = serving("by_one_loop(listening(), computes(0.001))")
-    with server.connect() as connection:
-        asked(connection, http("/"))
-        recorder = attach(server.pid)
-        for _ in range(5):
-            asked(connection, sent)
-        recording = stopped(recorder)
-    (requests,) = exchanged(recording, "accepted").values()
-    assert requests.line.declined == 1 and not requests.line.count, requests.line
+    line = asked_on_an_older_connection(sent, serving, attach)
+    assert line.declined == 1 and not line.count, line
 
 
 THRIFT = b"\0\0\0\x11\x80\x01\0\x01\0\0\0\x04ping\0\0\0\x07\0"  # as long as its first 4 bytes say
@@ -142,15 +148,8 @@ MYSQL = b"\x09\0\0\0\x03SELECT 1"
 
 @pytest.mark.parametrize("sent", [THRIFT, MYSQL, frame(1, 5, 7, BLOCK)[:-1], bytes(9)], ids=repr)
 def test_what_only_begins_with_a_length_is_timed(sent: bytes, serving: Serving, attach: Attach) -> None:
-    server = serving("by_one_loop(listening(), computes(0.001))")
-    with server.connect() as connection:
-        asked(connection, http("/"))
-        recorder = attach(server.pid)
-        for _ in range(5):
-            asked(connection, sent)
-        recording = stopped(recorder)
-    (requests,) = exchanged(recording, "accepted").values()
-    assert requests.line.count == 5 and not requests.line.declined, requests.line
+    line = asked_on_an_older_connection(sent, serving, attach)
+    assert line.count == 5 and not line.declined, line
 
 
 def test_a_client_that_has_sent_all_it_will(serving: Serving, attach: Attach) -> None:

@@ -111,16 +111,15 @@ def request_time(
     all_rows = _rows(whole, parked.ns)
     behind = parts_of(awaited, whole.accounts)
     inside_ns = _inside_ns(passed_on(whole.accounts, behind), all_rows)
-    few = whole.count + left_count < ENOUGH_REQUESTS or inside_ns < SERVES * busy_ns
-    brief = whole.ns + left_ns < LASTS * window_ns
-    if not whole.ns + left_ns or (few and brief) or unsure(served) or any(each.median_ns is None for each in missed):
+    if not _serves(whole.count + left_count, whole.ns + left_ns, inside_ns, busy_ns, window_ns) or unsure(served):
+        return None
+    if any(each.median_ns is None for each in missed):
         return None
     slow = _added_parts(_excess(each, parked) for each in missed)
-    ranked, told = slow or accounts_of(whole, all_rows), added(of_slow(each.line) for each in missed) if slow else whole
+    ranked = slow or _of_others(accounts_of(whole, all_rows), exchanges)
+    told = added(of_slow(each.line) for each in missed) if slow else whole
     rows = _of(ranked, _rows(told, parked.over_slo_ns)) if slow else all_rows
     ranked = {**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}
-    if not slow:
-        ranked[PEERS] = _of_others(ranked.get(PEERS, 0), exchanges)
     accounts = _held_up(_divided(passed_on(ranked, behind), finer), by)
     return RequestTime(
         told.count + left_count,
@@ -138,12 +137,19 @@ def request_time(
     )
 
 
-def _of_others(peers_ns: int, exchanges: Sequence[Exchange]) -> int:
-    """Return how much of the waiting for peers is for others: what the target asks itself are requests as well, and
-    their accounts stand there."""
+def _serves(count: int, ns: int, inside_ns: int, busy_ns: int, window_ns: int) -> bool:
+    """Return whether so many requests are what the target does: with most of its busy time inside of them, or lasting
+    together for a good part of the window."""
+    many = count >= ENOUGH_REQUESTS and inside_ns >= SERVES * busy_ns
+    return ns > 0 and (many or ns >= LASTS * window_ns)
+
+
+def _of_others(accounts: dict[str, int], exchanges: Sequence[Exchange]) -> dict[str, int]:
+    """Return the accounts with waiting for peers as far as it is for others: what the target asks itself are requests
+    as well, and their accounts stand there."""
     own, others = own_calls(exchanges)
-    own_ns = calls_ns(own)
-    return round(peers_ns * (1 - own_ns / (own_ns + calls_ns(others)))) if own_ns else peers_ns
+    own_ns, peers_ns = calls_ns(own), accounts.get(PEERS, 0)
+    return {**accounts, PEERS: round(peers_ns * (1 - own_ns / (own_ns + calls_ns(others)))) if own_ns else peers_ns}
 
 
 def unsure(lines: Iterable[schema.Exchange], *, slow: bool = False) -> bool:

@@ -47,10 +47,9 @@ def slow_member(model: Model, where: Backing, operation: str) -> str:
 
 def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
     """Yield one comparison per operation with enough disks and requests."""
+    comparable, disks = _comparable(model), model.facts.disks
     for operation in OPERATIONS:
-        comparable = _comparable(model)[operation]
-        members = {disk: comparable[disk] for disk in where.disks if disk in comparable}
-        disks = model.facts.disks
+        members = {disk: comparable[operation, disk] for disk in where.disks if (operation, disk) in comparable}
         kinds = {disks[disk].rotational for disk in members if disk in disks}
         if len(members) < 2 or len(kinds) > 1:
             continue
@@ -60,19 +59,13 @@ def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
 
 
 @once
-def _comparable(model: Model) -> dict[str, dict[str, Requests]]:
-    """Return the requests of each disk with enough of them, by operation: many arrays may share their disks."""
-    found: dict[str, dict[str, Requests]] = {}
-    for operation in OPERATIONS:
-        lines: defaultdict[str, list[schema.Device]] = defaultdict(list)
-        for line in model.devices:
-            if line.operation == operation:
-                lines[line.device].append(line)
-        requests = {disk: requests_of(of_disk) for disk, of_disk in lines.items()}
-        found[operation] = {
-            disk: each for disk, each in requests.items() if each.count >= disk_policy.slow_member_requests
-        }
-    return found
+def _comparable(model: Model) -> dict[tuple[str, str], Requests]:
+    """Return the requests by operation and disk, where there are enough of them: many arrays may share their disks."""
+    lines: defaultdict[tuple[str, str], list[schema.Device]] = defaultdict(list)
+    for line in model.devices:
+        lines[line.operation, line.device].append(line)
+    requests = {pair: requests_of(of_pair) for pair, of_pair in lines.items()}
+    return {pair: each for pair, each in requests.items() if each.count >= disk_policy.slow_member_requests}
 
 
 __all__ = ["Comparison", "comparisons", "slow_member"]

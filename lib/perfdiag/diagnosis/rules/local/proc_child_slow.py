@@ -137,14 +137,14 @@ def _slept_in_requests(model: Model) -> dict[str, int]:
     """Return how long requests wait for processes of the target that mostly sleep, by account, if that is a good part
     of their time: any other cause has findings of its own, and the time."""
     time, found = model.request_time, {}
-    roots = roots_inside(model.chains)
-    for wait in WAITS if time else ():
-        ns = time.accounts.get(wait, 0) if time else 0
-        idle_ns = sum(part for root, part in roots.get(wait, {}).items() if kind_of(root) is not Kind.LATENCY)
-        whole_ns = max(idle_ns, 0 if time is None or time.excess else ns)
-        if ns and 2 * roots.get(wait, {}).get("wait.timer", 0) > whole_ns:
+    if time is None:
+        return {}
+    for wait, roots in roots_inside(model.chains).items():
+        ns = time.accounts.get(wait, 0)
+        idle_ns = sum(part for root, part in roots.items() if kind_of(root) is not Kind.LATENCY)
+        if ns and 2 * roots.get("wait.timer", 0) > max(idle_ns, 0 if time.excess else ns):
             found[wait] = ns
-    return found if time and sum(found.values()) >= general_policy.fault_share * time.ns else {}
+    return found if sum(found.values()) >= general_policy.fault_share * time.ns else {}
 
 
 def _sleeping(model: Model, slept: Mapping[str, int]) -> Finding:
