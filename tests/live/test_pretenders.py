@@ -14,7 +14,7 @@ from live.support.fixtures import Attach, Cleanup
 from live.support.workload import ROOT
 from unit.support.c_programs import compile_c
 
-OTHER, NO_PLACE = "it is another one", "does not export the functions"
+OTHER, NO_PLACE = "it is another one", "no probe can be set where statements begin"
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="its instructions are those of x86-64")
@@ -23,6 +23,7 @@ OTHER, NO_PLACE = "it is another one", "does not export the functions"
     [
         (["-DMARKS"], "FUNCTION", 1, None),
         ([], "FUNCTION", 0, OTHER),
+        (["-DMARKS", "-DEMPTY_MARK"], "FUNCTION", 0, OTHER),
         (["-DMARKS"], "MIDDLE", 0, NO_PLACE),
         (["-DMARKS"], "DATA", 0, NO_PLACE),
     ],

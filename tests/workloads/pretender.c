@@ -2,8 +2,9 @@
 /*
  * pretender - a program that is called mariadbd and is none; it sleeps.
  *
- * Compiled with -DMARKS it exports what only MariaDB does; PLACE is where its dispatch_command() stands: FUNCTION at the
- * beginning of one, MIDDLE in the middle of an instruction, DATA at a constant among the code.
+ * Compiled with -DMARKS it exports what only MariaDB does; with -DEMPTY_MARK one of that is a name alone, of no code.
+ * PLACE is where its dispatch_command() stands: FUNCTION at the beginning of one, MIDDLE in the middle of an instruction,
+ * DATA at a constant among the code.
  */
 #include <unistd.h>
 
@@ -30,9 +31,13 @@ void set_thd_proc_info(void)
 {
 }
 
+#ifdef EMPTY_MARK
+__asm__(".globl my_thread_init\n\t.type my_thread_init, @function\n\t.set my_thread_init, 0x10");
+#else
 void my_thread_init(void)
 {
 }
+#endif
 
 void _Z16close_connectionP3THDj(void)
 {

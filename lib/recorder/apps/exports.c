@@ -69,7 +69,7 @@ static void find_function(Elf *elf, const char *name, const GElf_Sym *symbol, co
 		if (!strcmp(name, wanted->functions[place]) && symbol->st_size >= FUNCTION_BYTES_MIN)
 			exports->offsets[place] = offset_of_code(elf, symbol->st_value);
 	for (int mark = 0; name && mark < MARKS_MAX && wanted->marks[mark]; mark++)
-		if (!strcmp(name, wanted->marks[mark]))
+		if (!strcmp(name, wanted->marks[mark]) && symbol->st_size && offset_of_code(elf, symbol->st_value))
 			exports->marks |= 1U << mark;
 }
 

@@ -80,7 +80,7 @@ const char *statements_attach(struct recorder *recorder, enum sql_server server,
 	int err;
 
 	if (!offsets[0] || (server == SQL_POSTGRESQL && !offsets[1]))
-		return "its program does not export the functions that statements run through";
+		return "no probe can be set where statements begin: its program exports no such function, or none begins there";
 	err = attach_all(recorder, server, fd, offsets);
 	if (err == -EACCES || err == -EPERM)
 		return "it was met after the recording had begun: probes in programs are set before that";
