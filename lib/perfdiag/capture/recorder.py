@@ -22,12 +22,14 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import BinaryIO
 
+from perfdiag.capture import progress
 from perfdiag.capture.target import Target
 from perfdiag.common.deadline import is_stopped
 from perfdiag.common.errors import HINTS, INSTALL_AGAIN, PerfdiagError, PermissionDenied, TargetGone, UsageError
 from perfdiag.common.text import printable
 
 LOAD_TIMEOUT_S = 30.0
+SLOW_S = 5.0  # then it is said that it is waited for
 SCRIPT_TIMEOUT_S = 150.0  # compilers are started for it, one engine after the other where one cannot
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
 KILLED_HINT = "if it was the OOM killer (see dmesg): give perfdiag 80 MiB of room, also in its control group"
@@ -200,7 +202,10 @@ class Recorder:
 
     def _expect(self, words: Sequence[str], timeout_s: float) -> str:
         """Wait for one of these answers and return it; raise for another one."""
-        line = self._line(time.monotonic() + timeout_s)
+        line = self._line(time.monotonic() + SLOW_S)
+        if line is None:
+            progress.tell(f"note: probes take longer than {SLOW_S:.0f} s to attach; waiting up to {timeout_s:.0f} s")
+            line = self._line(time.monotonic() + timeout_s - SLOW_S)
         if line is None and is_stopped(self._pid):
             raise PerfdiagError(STOPPED, "start again; nothing was recorded")
         if line is None:

@@ -14,6 +14,7 @@
 #include "script/script.h"
 
 #define END_MS 10000 /* to end takes less for who has closed its output; then it is killed */
+#define KILL_MS 5000 /* to die takes less, but for who waits in the kernel and cannot be interrupted */
 
 /* The last of what it said that is not about locked memory, which it does not need. */
 static const char *last_error(const struct script *script)
@@ -76,8 +77,14 @@ int script_reap(const struct script *script, struct lack *lack, int err, int *st
 	struct pollfd end = { .fd = engine, .events = POLLIN };
 	bool late = !err && poll(&end, 1, END_MS) <= 0;
 
-	if (err || late)
+	if (err || late) {
 		kill(script->pid, SIGKILL);
+		if (poll(&end, 1, KILL_MS) <= 0)
+			return lack_of(lack, -ETIMEDOUT,
+				       "cat /proc/PID/wchan shows where: a file system that does not answer?",
+				       "%s (%d) was killed, and has not ended for %d s: it waits in the kernel",
+				       script->engine->name, script->pid, KILL_MS / 1000);
+	}
 	waitpid(script->pid, status, 0);
 	if (late && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)
 		return lack_of(lack, -ETIMEDOUT, "see whether it runs by hand, or record with another --engine",

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from live.support.bpftrace import TOOLS, foreign, lacking
+from live.support.bpftrace import TOOLS, foreign, instead_of_bpftrace, lacking
 from live.support.fixtures import Attach, Cleanup, Start
 from live.support.host import MEBIBYTE, cgroup, enter
 from live.support.recorder import RECORDER
@@ -286,13 +286,6 @@ def test_auto_takes_the_best_there_is(more: tuple[str, ...], engine: str, spinni
     assert ("bcc does not trace: bcc for Python 3 is not installed" in run.stderr) == bool(more), run.stderr
 
 
-def instead_of_bpftrace(program: Path, script: str) -> list[str]:
-    """Return what runs a command where bpftrace is another program."""
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    return ["unshare", "-m", "sh", "-c", f'mount --bind {program} /usr/bin/bpftrace && exec "$@"', "sh"]
-
-
 def test_too_old_a_bpftrace(tmp_path: Path, spinning: Workload) -> None:
     """One line, with what it said itself and what is needed; no version is asked."""
     old = instead_of_bpftrace(tmp_path / "bpftrace", "echo 'stdin:41:1-9: ERROR: Undefined variable' >&2\nexit 1")
@@ -302,24 +295,6 @@ def test_too_old_a_bpftrace(tmp_path: Path, spinning: Workload) -> None:
     assert run.returncode == 1 and len(said) == 2 and not (tmp_path / "none.rec").exists(), run
     assert said[0] == "error: bpftrace does not trace: stdin:41:1-9: ERROR: Undefined variable"
     assert said[1] == "HINT: it needs bpftrace 0.17 or later, and tracepoints"
-
-
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize(
-    ("script", "why"),
-    [
-        ("exec sleep 300", "bpftrace traces nothing after 30 s"),
-        ("exec sleep 300 >&-", "bpftrace closed its output, and has not ended for 10 s"),
-    ],
-    ids=["silent", "closed"],
-)
-def test_an_engine_that_never_traces(script: str, why: str, tmp_path: Path, spinning: Workload) -> None:
-    words = [*instead_of_bpftrace(tmp_path / "bpftrace", script), PROGRAM, "record", *ENGINE]
-    words += ["-o", tmp_path / "none.rec", "--pid", spinning.pid, "--duration", 1]
-    run = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=100, check=False)
-    said = [line for line in run.stderr.splitlines() if not line.startswith("perfdiag: recording")]
-    assert run.returncode == 1 and said[0] == f"error: {why}", run
-    assert said[1].startswith("HINT: ") and len(said) == 2 and not (tmp_path / "none.rec").exists(), run
 
 
 @every_engine
