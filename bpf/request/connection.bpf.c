@@ -86,11 +86,13 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 		return 0;
 	}
 	connection->bytes_in += length;
-	record->idled = 0; /* what it does next may be an answer made of that */
+	record->idled = record->by_time = 0; /* what it does next may be an answer made of that */
 	note_answer_read(record, connection);
 	owner = owner_of(connection);
-	if (owner && owner->exchange == EXCHANGE_ASKED)
+	if (owner && owner->exchange == EXCHANGE_ASKED) {
+		owner->worked_on = now;
 		serve(record, &connection->owner, now);
+	}
 	return 0;
 }
 

@@ -202,10 +202,54 @@ static __always_inline void leave(__u64 now)
 	step_down(&inside.levels, __sync_fetch_and_add(&inside.requests, -1), now);
 }
 
+/* The connection whose request this one was made, or asked for something, for; NULL: not known, or answered since. */
+static __always_inline struct connection *owner_of(const struct connection *connection)
+{
+	struct connection *owner = connection_at(&connection->owner);
+
+	return owner && owner->request == connection->request ? owner : NULL;
+}
+
+/* For so long the request for which this connection was made, or asked for something, waited for the peer. */
+static __always_inline void give_to_owner(const struct connection *connection, __u64 ns)
+{
+	struct connection *owner = owner_of(connection);
+
+	if (!owner)
+		return;
+	__sync_fetch_and_add(&owner->peers_ns, ns);
+	__sync_fetch_and_add(&owner->calls, -1);
+}
+
+/* A call ends without an answer; returns for how long the request for which it was made waited for that. */
+static __always_inline __u64 give_up_for_owner(const struct connection *connection, __u64 now)
+{
+	struct connection *owner = owner_of(connection);
+	__u64 until = owner && owner->exchange == EXCHANGE_ANSWERED ? owner->answered : now, ns;
+
+	if (!owner || owner->exchange == EXCHANGE_NONE)
+		return 0;
+	ns = until > connection->begun ? until - connection->begun : 0;
+	give_to_owner(connection, ns);
+	owner->worked_on = now; /* until now it has waited for the peer, whatever woke its thread */
+	return ns;
+}
+
+/* The request for which this connection is made, or asks for something, waits for the peer from now on. */
+static __always_inline void count_for_owner(const struct connection *connection)
+{
+	struct connection *owner = owner_of(connection);
+
+	if (owner)
+		__sync_fetch_and_add(&owner->calls, 1);
+}
+
 static __always_inline void begin_call(struct connection *connection, __u64 now)
 {
 	struct exchange_tally *tally = tally_of(connection);
 	__s64 before;
+
+	count_for_owner(connection);
 
 	connection->exchange = EXCHANGE_ASKED;
 	connection->begun = connection->asked = now;
@@ -251,28 +295,12 @@ static __always_inline void give_up_call(struct connection *connection, __u64 no
 	struct exchange_tally *tally = tally_of(connection);
 
 	connection->exchange = EXCHANGE_NONE;
+	give_up_for_owner(connection, now);
 	if (!tally)
 		return;
 	__sync_fetch_and_add(&tally->sums[0].unawaited, 1);
 	__sync_fetch_and_add(&tally->sums[0].unawaited_ns, now - connection->asked);
 	end_busy(connection, tally, now, 0);
-}
-
-/* The connection whose request this one was made, or asked for something, for; NULL: not known, or answered since. */
-static __always_inline struct connection *owner_of(const struct connection *connection)
-{
-	struct connection *owner = connection_at(&connection->owner);
-
-	return owner && owner->request == connection->request ? owner : NULL;
-}
-
-/* For so long the request for which this connection was made, or asked for something, waited for the peer. */
-static __always_inline void give_to_owner(const struct connection *connection, __u64 ns)
-{
-	struct connection *owner = owner_of(connection);
-
-	if (owner)
-		__sync_fetch_and_add(&owner->peers_ns, ns);
 }
 
 /* The first byte of an answer is there: the rest of it is not waited for here. */
@@ -316,6 +344,7 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 {
 	struct exchange_tally *tally;
 	struct exchange_sum *sum;
+	__u64 waited_ns = 0;
 
 	if (!connection)
 		return 0;
@@ -323,11 +352,14 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 		connection->exchange = EXCHANGE_NONE;
 		if (connection->direction == DIRECTION_ACCEPTED)
 			leave(now);
+		else
+			waited_ns = give_up_for_owner(connection, now);
 		tally = tally_of(connection);
 		if (!tally)
 			return 0;
 		sum = &tally->sums[0];
 		__sync_fetch_and_add(&sum->unanswered, 1);
+		__sync_fetch_and_add(&sum->unanswered_ns, waited_ns);
 		if (connection->direction != DIRECTION_ACCEPTED)
 			end_busy(connection, tally, now, now);
 		else if (owed_ns(connection, now) > sum->unanswered_longest_ns)

@@ -74,6 +74,7 @@ static __always_inline void connect_state(struct sock *sock, int old, int new, _
 			return;
 		connection->connecting = now;
 		take_owner(connection, record);
+		count_for_owner(connection);
 		return;
 	}
 	connection = connection_given(sock);

@@ -5,6 +5,7 @@
 #include "request/follow.bpf.h"
 #include "request/request_name.bpf.h"
 #include "request/read_delay.bpf.h"
+#include "request/own_timer.bpf.h"
 
 /* What the thread has run since its last switch is the request's that it serves, on that connection. */
 static __always_inline void credit(struct record *record, struct connection *connection, __u64 now)
@@ -50,6 +51,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->read_delay_ns = now - begun;
 	connection->arrived = now;
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
+	connection->worked_on = connection->calls = 0;
 	connection->untaken_ns = connection->full_since = connection->unread_error_ns = connection->resent_ns = 0;
 	connection->several = 0;
 	__builtin_memset(connection->limits, 0, sizeof(connection->limits));
@@ -297,6 +299,7 @@ static __always_inline void send_answer(struct record *record, struct connection
 	if (answers_another(connection, bytes))
 		COUNT_EXCHANGES(connection, early);
 	connection->several |= connection->tid != record->tid;
+	book_own_timer(record, connection);
 	serve(record, id, now);
 	credit(record, connection, now);
 	for (int i = 0; i < REQUEST_PARTS; i++) {

@@ -82,7 +82,13 @@ struct connection {
 	__u64 resent_at;       /* a timeout sent a segment of the answer again, the last time */
 	__u64 resent_ns;       /* for so long at least such timeouts had kept the answer from the client since `last` */
 	__u64 paused_ns;       /* of a late answer (UNSURE_LATE): the pause before it */
-	struct socket_id owner;	   /* of a call: the connection whose request it is made for; none: not known */
+	union {
+		struct socket_id owner; /* of a call: the connection whose request it is made for; none: not known */
+		struct {
+			__u64 worked_on; /* of a request: a call for it was over, the last time; 0: none was */
+			__s64 calls;	 /* made for it, and neither answered nor given up */
+		};
+	};
 	__u64 connecting;	   /* since when; 0: not */
 	__u64 bytes_in, bytes_out; /* since the last time they were added up */
 	__u32 request;		   /* how many there were; of a call: which of its owner's */
@@ -121,11 +127,12 @@ struct exchange_key {
 
 /* Requests of one name on one port, calls of one peer. */
 struct exchange_sum {
-	__u64 count;	    /* answered */
-	__u64 ns;	    /* requests: until the last byte of the answer; calls: until its first */
-	__u64 unanswered;   /* the connection ended before */
-	__u64 unawaited;    /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
-	__u64 unawaited_ns; /* of these calls, until more was sent */
+	__u64 count;	     /* answered */
+	__u64 ns;	     /* requests: until the last byte of the answer; calls: until its first */
+	__u64 unanswered;    /* the connection ended before */
+	__u64 unanswered_ns; /* of these calls, while a request that they were made for waited */
+	__u64 unawaited;     /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
+	__u64 unawaited_ns;  /* of these calls, until more was sent */
 	__u64 untimed; /* requests of which nothing tells whether they were answered, or had to be; of UDP: all received */
 	__u64 unsure;	/* answered ones of which that is not sure, see there */
 	__u64 open;	/* not answered when the window ended */
@@ -187,7 +194,7 @@ struct inside {
 	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
 };
 
-#define EXCHANGE_SUMS 34 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 35 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

@@ -111,6 +111,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "count", sum->count);
 	json_u64(json, "sum_ns", sum->ns);
 	json_u64(json, "unanswered", sum->unanswered);
+	json_u64(json, "unanswered_ns", sum->unanswered_ns);
 	json_u64(json, "unanswered_longest_ns", sum->unanswered_longest_ns);
 	json_u64(json, "unawaited", sum->unawaited);
 	json_u64(json, "unawaited_ns", sum->unawaited_ns);

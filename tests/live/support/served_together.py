@@ -64,6 +64,25 @@ def proxy(upstream_port: int) -> None:
     run_loop(serve)
 
 
+def impatient(upstream_port: int, seconds: float) -> None:
+    """An event loop that asks another server for each request, on a new connection, and waits no longer than that."""
+
+    async def asks(request: bytes) -> None:
+        from_upstream, to_upstream = await asyncio.open_connection("127.0.0.1", upstream_port)
+        with contextlib.closing(to_upstream):
+            to_upstream.write(request)
+            await from_upstream.readuntil(b"ok")
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            request = await reader.readuntil(END)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asks(request), seconds)
+            writer.write(OK)
+
+    run_loop(serve)
+
+
 def loop_with_pauses(seconds: float) -> None:
     """An event loop that is parked again and again, on behalf of none of its requests, which wait for a timer."""
     taken = threading.Lock()

@@ -78,6 +78,11 @@ class Exchange:
         return self.line.direction == "accepted"
 
     @property
+    def waited_ns(self) -> int:
+        """How long calls took that were answered, and those that were not while requests waited for them."""
+        return self.line.sum_ns + (self.line.unanswered_ns or 0)
+
+    @property
     def title(self) -> str:
         """What they are called behind "requests": "GET /a on port 8080", or "on port 8080"."""
         return f"{printable(self.line.name)} on {self.object}".lstrip()
@@ -108,7 +113,7 @@ def own_calls(exchanges: Iterable[Exchange]) -> tuple[list[Exchange], list[Excha
 
 def calls_ns(calls: Iterable[Exchange]) -> int:
     """Return how long calls took, with the connects for them."""
-    return sum(each.line.sum_ns + each.connect.sum_ns for each in calls)
+    return sum(each.waited_ns + each.connect.sum_ns for each in calls)
 
 
 def exchanges_of(

@@ -143,7 +143,9 @@ def _moved(accounts: Mapping[str, int], of: Sums) -> list[tuple[str, str, int]]:
     take(ARRIVING, of.arriving_ns, ("net.receive", "ipc.unix", "wait.events", REST))
     take(UNTAKEN, of.untaken_ns, ("wait.events", REST))
     waited_ns = sum(left.get(name, 0) for name in (*WAITS_FOR_PEERS, PEERS))  # by the thread
-    take(PEERS, of.peers_ns - waited_ns, ("wait.events", REST))
+    # Last of timers: which request of a loop a call was for is told by what the loop read last, and a time limit for an
+    # answer is a timer, too.
+    take(PEERS, of.peers_ns - waited_ns, ("wait.events", REST, "wait.timer"))
     return found
 
 

@@ -111,6 +111,8 @@ def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) ->
         yield f"{line.count:,} requests or calls took {duration(line.sum_ns)}: longer than since boot"
     if exceeds(line.oldest_ns, now_ns if line.open else 0):
         yield f"the oldest of {line.open:,} open requests or calls is {duration(line.oldest_ns)} old"
+    if exceeds(line.unanswered_ns or 0, line.unanswered * now_ns):
+        yield f"requests waited {duration(line.unanswered_ns or 0)} for {line.unanswered:,} unanswered calls"
     if exceeds(line.unanswered_longest_ns or 0, now_ns if line.unanswered else 0):
         longest = duration(line.unanswered_longest_ns or 0)
         yield f"the longest of {line.unanswered:,} unanswered requests took {longest}"

@@ -103,6 +103,7 @@ class Exchange(Line, tag="exchange"):
     # Of `read_delay_ns`, what request_unread may tell of the wrong accounts: cut off what was short and merged.
     unread_error_ns: Nanoseconds | None = None
     over_slo_unread_error_ns: Nanoseconds = 0
+    unanswered_ns: Nanoseconds | None = None  # of calls: while requests that they were made for waited
     unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection ended
     unawaited: Count = 0  # calls: a wait for their answer ended by a timeout, and more was sent
     unawaited_ns: Nanoseconds | None = None  # of these, until more was sent

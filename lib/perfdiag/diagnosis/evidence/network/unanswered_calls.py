@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.peers import name_of, peer_of
@@ -11,7 +12,7 @@ from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Remedy, Severity
-from perfdiag.diagnosis.significance import about, brief, fix, percent, plain
+from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, own_calls
 from perfdiag.model.requests.request_time import PEERS
@@ -24,11 +25,42 @@ def outstanding(model: Model) -> Iterable[Finding]:
     if time is None:
         return
     others = own_calls(model.exchanges)[1]
-    calls = [each for each in others if each.line.direction == "connected" and each.line.sum_ns]
+    calls = [each for each in others if each.line.direction == "connected" and each.waited_ns]
     for each in calls:
-        ns = of_requests_ns(model, each.line.sum_ns)
+        ns = of_requests_ns(model, each.waited_ns)
         if ns >= general_policy.worth_share * time.ns:
-            yield with_limit(model, _finding(model, each, ns, ns / time.ns), each.line.object)
+            found = _never(model, each, ns, ns / time.ns) or _finding(model, each, ns, ns / time.ns)
+            yield with_limit(model, found, each.line.object)
+
+
+def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None:
+    """Return the finding of a peer whose calls mostly end without an answer; None where most time is in others."""
+    given_up_ns, name = call.line.unanswered_ns or 0, name_of(call.line.object, call.object)
+    if 2 * given_up_ns < call.waited_ns:
+        return None
+    count, each = call.line.unanswered, duration(given_up_ns // max(1, call.line.unanswered))
+    return conclude(
+        model,
+        {PEERS: ns},
+        headline=f"{brief(name)} does not answer; requests give up after {each}",
+        claim=f"{plural(count, 'call')} to {name} ended without an answer; requests waited {each} for each.",
+        mechanism=Mechanism.FAILED,
+        severity=Severity.WARNING if part >= general_policy.fault_share else Severity.INFO,
+        evidence=[
+            Evidence(
+                f"{plural(count, 'call')} without an answer, {call.line.count:,} with one",
+                float(count),
+                "count",
+                "sockets",
+            )
+        ],
+        remedies=[
+            _measure(model, call),
+            fix("stop asking it while it does not answer (a circuit breaker), or shorten the time limit"),
+        ],
+        alternatives=["packets are lost on the way: see NET-RETRANSMITS", "it answers too late for this time limit"],
+        verify=fewer(model, f"calls to {name} without an answer", count),
+    )
 
 
 def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:

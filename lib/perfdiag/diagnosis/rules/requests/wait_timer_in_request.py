@@ -1,8 +1,8 @@
-"""WAIT-TIMER-IN-REQUEST: threads sleep while they serve requests."""
+"""WAIT-TIMER-IN-REQUEST: threads sleep while they serve requests, or an event loop delays requests by a timer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
@@ -11,26 +11,49 @@ from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
-from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import (
+    Check,
+    Claim,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
 
 TIMER = "wait.timer"
+_SLEEPS = (
+    "do not sleep while a request waits, nor while holding a lock; instead of polling with a pause,"
+    " wait for the thing itself (an event, a condition, a descriptor)"
+)
+_LOOPED = "The event loop keeps requests until a timer of its own fires"
+_DELAYS = (
+    "find what delays requests in code and configuration: a limit on their rate, a pause before a retry, a sleep in a"
+    " handler, polling"
+)
 
 
 @rule(
     "WAIT-TIMER-IN-REQUEST",
-    title="Threads sleep while they serve requests",
+    title="Requests wait for a timer of the server",
     accounts=(TIMER, PARKED),
     meaning="The thread that serves a request sleeps on a timer in the middle of it, or waits until its own"
-    " timeout: a retry with a pause, polling instead of waiting for the event, a rate limit.",
-    measured="Sleep of the serving thread from the arrival of a request to the last byte of its answer; and time on"
-    " futexes where no thread was seen to wake anybody, so that a timeout ended the wait.",
+    " timeout; or an event loop keeps the request until a timer fires: a retry with a pause, polling instead of waiting"
+    " for the event, a rate limit.",
+    measured="Sleep of the serving thread from the arrival of a request to the last byte of its answer; time on"
+    " futexes where no thread was seen to wake anybody, so that a timeout ended the wait; and, of event loops, the time"
+    " from when the thread left a request until it woke up by time and sent the answer, while no call for the request"
+    " was outstanding.",
     alternatives="An intended sleep (a rate limit, long polling without news); an event that should have come and"
     " did not, such as a free connection of a pool.",
     remedies="Do not sleep while a request waits, nor while holding a lock. Instead of polling with a pause, wait"
-    " for the event itself (a condition, a descriptor).",
+    " for the event itself (a condition, a descriptor). Raise a limit on the rate of requests that is too low.",
     verify="wait.timer is under 5 % of request time.",
 )
 def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
@@ -40,47 +63,53 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
         yield without_time(model, "WAIT-TIMER-IN-REQUEST", "no requests were served that could sleep")
         return
     slept_ns, parts = time.accounts.get(TIMER, 0), _timed_out(model, time)
-    parked_ns = sum(parts.values())
-    ns = slept_ns + parked_ns
-    part = ns / time.ns
+    part = (slept_ns + sum(parts.values())) / time.ns
     if part < general_policy.fault_share:
         yield or_unknown(
             time, Check("WAIT-TIMER-IN-REQUEST", f"requests sleep {percent(part)} of their time", part, "share")
         )
         return
+    yield _finding(model, time, slept_ns, parts)
+
+
+def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str, int]) -> Finding:
+    """Return the finding of sleep, and of waits on futexes, by their key, that only a timeout ended."""
+    parked_ns = sum(parts.values())
+    ns = slept_ns + parked_ns
     unproven = parked_ns >= general_policy.fault_share * time.ns
     unknown = "it is unknown what they wait for: an event may have failed to come" if unproven else ""
     missing = "wake-ups were missed: a thread may have ended some of those waits" if _missed(model) else ""
-    how = Confidence.LOW if parked_ns > slept_ns else Confidence.HIGH
-    claim = f"Threads sleep while they serve requests: {duration(ns)} of {duration(time.ns)}"
+    looped = 2 * (slept_ns - _slept_ns(model)) > ns
+    headline = _LOOPED if looped else "Threads sleep while they serve requests"
+    claim = f"{headline}: {duration(ns)} of {duration(time.ns)}"
     evidence = [Evidence(f"{duration(ns // time.count)} of sleep a request, on average", float(ns), "ns", "ledger")]
     if parked_ns:
         claim += f", {duration(parked_ns)} of it in waits that only their own timeout ended"
         evidence.append(Evidence(_parked_text(model, parts), float(parked_ns), "ns", "sched_waking"))
     row_ns = by_pair(model)
-    yield conclude(
+    sleeps: dict[Claim, int] = {TIMER: model.ns(TIMER) or slept_ns} if slept_ns else {}
+    return conclude(
         model,
-        {**({TIMER: model.ns(TIMER)} if slept_ns else {}), **{(PARKED, key): row_ns[PARKED, key] for key in parts}},
-        headline="Threads sleep while they serve requests",
+        {**sleeps, **{(PARKED, key): row_ns[PARKED, key] for key in parts}},
+        headline=headline,
         claim=f"{claim}.",
         mechanism=Mechanism.SLEEP,
         severity=Severity.WARNING,
-        best=how,
+        best=Confidence.LOW if parked_ns > slept_ns else Confidence.HIGH,
         doubts=[unknown, missing if unproven else ""],
         evidence=evidence,
-        remedies=[
-            fix(
-                "do not sleep while a request waits, nor while holding a lock; instead of polling with a pause,"
-                " wait for the thing itself (an event, a condition, a descriptor)"
-            ),
-            *_where(model),
-        ],
+        remedies=[fix(_DELAYS)] if looped else [fix(_SLEEPS), *_where(model)],
         alternatives=[
             "an intended limit on the rate of requests",
             *(["requests that are meant to wait for news"] if unproven else []),
         ],
-        verify=part_under(model, "sleep", "request time", part, general_policy.fault_share),
+        verify=part_under(model, "sleep", "request time", ns / time.ns, general_policy.fault_share),
     )
+
+
+def _slept_ns(model: Model) -> int:
+    """Return how long threads slept that read requests."""
+    return sum(thread.ns(TIMER) for thread in model.threads if thread.requests_read)
 
 
 def _where(model: Model) -> list[Remedy]:
@@ -104,7 +133,7 @@ def _timed_out(model: Model, time: RequestTime) -> dict[str, int]:
     return {key: ns for (account, key), ns in time.rows.items() if account == PARKED and silent.get(key)}
 
 
-def _parked_text(model: Model, parts: dict[str, int]) -> str:
+def _parked_text(model: Model, parts: Mapping[str, int]) -> str:
     number = f"on {len(parts)} futexes" if len(parts) > 1 else "on a futex"
     code: dict[str, int] = {}
     for key in parts:

@@ -1,0 +1,57 @@
+"""Requests that an event loop keeps for a while: a delay, or a time limit for a peer that does not answer."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from perfdiag.common.config import Config
+from perfdiag.diagnosis import engine
+from perfdiag.report import assembly
+from perfdiag.report.contract import Report
+
+from live.support.fixtures import Attach, Serving
+from live.support.model import model_of
+from live.support.serving import Server, asked, http, stopped
+
+REQUESTS = 20
+DELAY_S = 0.05
+
+
+def report_of(server: Server, attach: Attach, clients: int) -> Report:
+    """Return the report on that many clients which ask one request after the other."""
+
+    def ask() -> None:
+        with server.connect() as connection:
+            for _ in range(REQUESTS):
+                asked(connection, http("/"))
+
+    recorder = attach(server.pid)
+    threads = [threading.Thread(target=ask) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    model = model_of(stopped(recorder))
+    assert model.request_time and model.request_time.count == clients * REQUESTS
+    return assembly.make(model, engine.diagnose(model), Config())
+
+
+@pytest.mark.parametrize("clients", [1, 8])
+def test_delayed_answers(clients: int, serving: Serving, attach: Attach) -> None:
+    report = report_of(serving(f"loop({DELAY_S})"), attach, clients)
+    time, first = report.request_time, report.findings[0]
+    assert time and time.accounts.get("wait.timer", 0) > 0.9 * time.ns, time
+    assert first.id == "WAIT-TIMER-IN-REQUEST" and first.share > 0.9 and first.severity == "warning", first
+
+
+@pytest.mark.parametrize(("clients", "share"), [(1, 0.9), (8, 0.5)])
+def test_a_peer_that_never_answers(clients: int, share: float, serving: Serving, attach: Attach) -> None:
+    """The loop gives it up after a while and answers: what its requests wait for is the peer, not the time limit.  Of
+    requests that a loop reads together the last one counts as the caller: what ends after its answer is not seen."""
+    upstream = serving("thread_each(listening(), never)")
+    report = report_of(serving(f"impatient({upstream.port}, {DELAY_S})"), attach, clients)
+    time, first = report.request_time, report.findings[0]
+    assert time and time.accounts.get("request.peers", 0) > share * time.ns, time
+    assert first.id == "NET-PEER-SLOW" and first.share > share and first.severity == "warning", first
+    assert str(upstream.port) in first.headline, first
