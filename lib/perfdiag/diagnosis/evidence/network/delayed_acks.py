@@ -64,7 +64,7 @@ def looks_alike(model: Model, connections: Connections, rows: Sequence[Row]) -> 
     )
     if not long or 2 * whole.sum_ns < total_ns(rows) or (not sockets and model.measured("tcp")):
         return False
-    seen = _counted(model)
+    seen = counted(model)
     if seen is None or 2 * seen >= whole.count:
         return True
     # This kernel did not delay them: another's may have.
@@ -87,7 +87,7 @@ def telling() -> Remedy:
 
 def evidence_of(model: Model) -> list[Evidence]:
     """Return how many acknowledgements this kernel delayed, on any connection."""
-    seen = _counted(model)
+    seen = counted(model)
     if seen is None:
         return []
     text = f"{seen:,} acknowledgements delayed by this kernel, on any connection"
@@ -105,7 +105,8 @@ def _clustered(whole: Distribution) -> float:
     return share_above(whole, low) - share_above(whole, high)
 
 
-def _counted(model: Model) -> int | None:
+def counted(model: Model) -> int | None:
+    """Return how many acknowledgements this kernel delayed, on any connection; None: not recorded."""
     return model.facts.network_delta("TcpExt.DelayedACKs")
 
 
@@ -114,6 +115,7 @@ __all__ = [
     "ID",
     "RECEIVE",
     "calls_by_connection",
+    "counted",
     "evidence_of",
     "lengths",
     "looks_alike",

@@ -15,6 +15,7 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import (
     lengths,
     looks_alike,
 )
+from perfdiag.diagnosis.evidence.network.delayed_arrivals import arrivals_finding
 from perfdiag.diagnosis.evidence.network.held_answers import held_answers
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.target import subject
@@ -32,14 +33,14 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.diagnosis.significance import waits as waits_evidence
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
-from perfdiag.model.requests.request_time import HELD
+from perfdiag.model.requests.request_time import ARRIVING, HELD
 from perfdiag.recording import schema
 
 
 @rule(
     ID,
     title="Small writes wait for a delayed acknowledgement",
-    accounts=(RECEIVE, HELD),
+    accounts=(RECEIVE, HELD, ARRIVING),
     meaning="One side writes a message in several small pieces. Its kernel holds the last piece back until the"
     " first is acknowledged (Nagle's algorithm); the other side's kernel delays the acknowledgement by 40"
     " ms, to send it along with an answer. Every exchange then takes 40 ms, however fast the peer is.",
@@ -48,7 +49,9 @@ from perfdiag.recording import schema
     " target to itself with four fifths of the waiting in waits of one length, 39 to 51 ms beyond the"
     " round trip, at both ends at once. On other connections NET-PEER-SLOW names it as possible unless the"
     " calls left this host at once, TcpExt.DelayedACKs is too small, and the peer did not delay them"
-    " either. Data that the peer holds back, and the last answer on an open connection, are not seen.",
+    " either. Requests that take 39 to 51 ms from their first byte to their last, while this kernel delayed an"
+    " acknowledgement for at least every other of them. Data that the peer holds back, and the last answer on an"
+    " open connection, are not seen.",
     alternatives="A protocol that itself waits for 40 ms.",
     remedies="Set TCP_NODELAY on the side that writes in pieces, or write each message at once (writev, a buffer).",
     verify="Waits to receive from this peer are well under 39 ms; ss -tin shows no growing notsent.",
@@ -71,13 +74,14 @@ def delayed(model: Model) -> Iterable[Outcome]:
         both = ns + other_ns - model.window_ns >= network_policy.delayed_ack_cluster_share * ns
         return ns if both and looks_alike(model, connections, rows) else 0
 
-    answers = held_answers(model, ID)
-    if answers:
-        yield answers
+    answers, arrivals = held_answers(model, ID), arrivals_finding(model)
+    yield from filter(None, (answers, arrivals))
     for outcome in outcomes(
         model, ID, (RECEIVE,), explained_ns, _finding, "data held back, or both ends waiting at once"
     ):
-        if not (answers and isinstance(outcome, Check)):  # that the other half is fine is not that of the rule
+        if not (
+            (answers or arrivals) and isinstance(outcome, Check)
+        ):  # that the other half is fine is not that of the rule
             yield outcome
 
 

@@ -9,6 +9,7 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.connections import held_ns
 from perfdiag.diagnosis.evidence.network.delayed_acks import lengths, looks_alike, telling
+from perfdiag.diagnosis.evidence.network.delayed_arrivals import arriving_each_ns, delayed_arrivals
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.network.send_buffers import kept_by_buffer, kept_by_way, larger_buffer
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
@@ -126,6 +127,7 @@ def _clients(model: Model) -> _Clients:
     rows = [row for row in model.rows_of(RECEIVE, SEND) if not connections.asked(row.key) and row.key not in calls]
     time = model.request_time
     requests = [each for each in model.exchanges if each.served]
+    in_time = [each for each in requests if each not in delayed_arrivals(model)]
     sending = {
         key: held_ns(group, socket, socket.waits_receiver)
         for (account, key), group in by_key(rows).items()
@@ -137,8 +139,8 @@ def _clients(model: Model) -> _Clients:
     arriving = [row for row in rows if row.account == RECEIVE] if time is None and tells_of_requests(model) else []
     return _Clients(
         arriving,
-        time.accounts.get(ARRIVING, 0) if time else 0,
-        sorted(requests, key=lambda each: -_mean_ns(each)),
+        _part_ns(time.accounts.get(ARRIVING, 0), _arriving_ns, in_time, requests) if time else 0,
+        sorted(in_time, key=lambda each: -arriving_each_ns(each)),
         {key: ns for key, ns in sending.items() if ns > 0},
         time.accounts.get(UNTAKEN, 0) if time else 0,
         sorted(untaken, key=lambda each: -_untaken_ns(each)),
@@ -156,12 +158,8 @@ def _arriving_ns(exchange: Exchange) -> int:
     return exchange.line.arriving_ns
 
 
-def _mean_ns(exchange: Exchange) -> int:
-    return _each_ns(exchange, exchange.line.arriving_ns)
-
-
 def _arrives_slowly(exchange: Exchange) -> bool:
-    return _mean_ns(exchange) >= network_policy.slow_answer_ns
+    return arriving_each_ns(exchange) >= network_policy.slow_answer_ns
 
 
 def _untaken_ns(exchange: Exchange) -> int:
@@ -262,7 +260,7 @@ def _headline(clients: _Clients) -> str:
 def _evidence(clients: _Clients) -> list[Evidence]:
     evidence = []
     for each in clients.arrived[:2] if clients.arriving_ns else []:
-        text = f"{each.line.count:,} requests {each.title} arrived in {duration(_mean_ns(each))} on average"
+        text = f"{each.line.count:,} requests {each.title} arrived in {duration(arriving_each_ns(each))} on average"
         evidence.append(Evidence(text, float(each.line.arriving_ns), "ns", "sock_recv_length"))
     if clients.arriving:
         evidence.append(waits(together(clients.arriving), "waits for the rest of a request"))
