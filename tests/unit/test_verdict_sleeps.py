@@ -244,3 +244,14 @@ def test_children_that_sleep_one_after_the_other_are_a_sleep_of_their_parents() 
 
     assert told("wait.child").startswith("20 threads (job) sleep 8.40 s of 8.40 s on a timer")
     assert told("wait.events").startswith("Threads waited for CPUs.")
+
+
+def test_who_computes_for_most_of_the_window_comes_before_who_sleeps_beside() -> None:
+    """A program computes for 7 of 10 s, and a helper sleeps for longer: the remedy is about the first."""
+    model = Builder().thread("busy", cpu_user="7 s").thread("cron", rest="wait.timer").model()
+    limit = finding("CPU-BOUND", {"cpu.user": 7 * S}, "It computes.", severity=Severity.INFO)
+    _, text = verdict(model, limit)
+    assert "sleeps" in text and text.index("computing") < text.index("sleeps"), text
+    model = Builder().thread("busy", cpu_user="3 s").thread("cron", rest="wait.timer").model()
+    _, text = verdict(model, finding("CPU-BOUND", {"cpu.user": 3 * S}, "It computes.", severity=Severity.INFO))
+    assert text.index("sleeps") < text.index("computing"), text

@@ -149,6 +149,11 @@ def _advice(it: Situation) -> str:
     return it.sleep.advice if it.sleep else ""
 
 
+def _works(it: Situation) -> bool:
+    """Return whether it works for so much of the window that this is what its user waits for, whoever sleeps beside."""
+    return it.model.busy_ns >= MOST * it.model.window_ns
+
+
 def _unseen(it: Situation) -> list[str]:
     return work.untold_tasks(it.model) or perhaps(it.hidden)
 
@@ -248,7 +253,7 @@ _BUSY = (
         "it sleeps for longer than it works",
         lambda it: it.sleep is not None and it.sleep.ns > it.model.busy_ns,
         _kind,
-        lambda it: [*it.slept, _advice(it), *it.busiest, it.busy],
+        lambda it: [*it.busiest, *it.slept, it.busy] if _works(it) else [*it.slept, _advice(it), *it.busiest, it.busy],
         _largest,
     ),
     Case[Situation](
