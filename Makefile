@@ -221,9 +221,19 @@ check-arm64: build ## does it compile for arm64?
 ##@ Installation
 .PHONY: install uninstall
 INSTALLED = $(DESTDIR)$(PREFIX)
+
+# Names of files are words of shell commands here: "rm -rf /opt/my apps/..." would remove /opt/my.
+.PHONY: installable
+installable: export NAMES = $(DESTDIR)$(PREFIX)
+installable: export FROM_ROOT = $(PREFIX)
+installable:
+	$(Q)case "$$NAMES" in *[!A-Za-z0-9/._+~:@%,=-]*) \
+		echo "make: PREFIX and DESTDIR are names of letters, digits and any of / . _ + ~ : @ % , = -" >&2; exit 2;; esac
+	$(Q)case "$$FROM_ROOT" in ''|/*) ;; *) echo "make: PREFIX begins with /: nothing else is a place to install to" >&2; exit 2;; esac
+
 # What rich needs only for source code and Markdown, 11 MB, perfdiag never imports (tests/unit/test_install.py).
 UNUSED := pygments* markdown_it* mdurl*
-install: build man build/wheels/.stamp ## install below PREFIX (/usr/local); honours DESTDIR
+install: installable build man build/wheels/.stamp ## install below PREFIX (/usr/local); honours DESTDIR
 	$(call say,INSTALL,$(INSTALLED))
 	$(Q)install -d $(INSTALLED)/bin $(INSTALLED)/lib/perfdiag
 	$(Q)install -s -m 755 build/bin/perfdiag $(INSTALLED)/bin/
@@ -263,7 +273,7 @@ remove_empty = $(Q)[ ! -d $(1) ] || cd $(1) && for each in $(2); do \
 	[ ! -d $$each ] || rmdir -p --ignore-fail-on-non-empty $$each; done
 
 # Empty directories below share/ serve nobody.  bin, lib and share are the system's own where PREFIX is.
-uninstall: ## remove what install put there, and the directories that are empty then
+uninstall: installable ## remove what install put there, and the directories that are empty then
 	$(Q)rm -rf $(INSTALLED)/bin/perfdiag $(INSTALLED)/lib/perfdiag $(INSTALLED)/share/perfdiag \
 		$(INSTALLED)/share/man/man?/perfdiag*.[1-8]
 	$(Q)rm -f $(addprefix $(INSTALLED)/share/,$(COMPLETIONS))

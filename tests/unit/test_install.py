@@ -15,9 +15,13 @@ from conftest import ROOT
 from unit.support.waiting import until
 
 
-def make(*words: str) -> None:
+def called(*words: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    run = subprocess.run(["make", "-C", ROOT, *words], capture_output=True, text=True, env=environment)
+    return subprocess.run(["make", "-C", ROOT, *words], capture_output=True, text=True, env=environment, check=False)
+
+
+def make(*words: str) -> None:
+    run = called(*words)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -98,6 +102,21 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
     moved.rename(tmp_path / "staged/opt/perfdiag")
     make("uninstall", f"DESTDIR={tmp_path}/staged", "PREFIX=/opt/perfdiag")
     assert list((tmp_path / "staged").iterdir()) == [], "no empty directory either"
+
+
+@pytest.mark.parametrize("goal", ["install", "uninstall"])
+@pytest.mark.parametrize("prefix", ["/my apps", "/my'apps", "/my$$(touch ran)", "/my;true", "apps", "/my*"])
+def test_a_prefix_that_is_no_plain_path_is_refused(goal: str, prefix: str, tmp_path: Path) -> None:
+    """A blank in it made two names, of which the first was removed."""
+    precious = tmp_path / "my/data"
+    precious.parent.mkdir()
+    precious.touch()
+    for where in (f"PREFIX={tmp_path if prefix[0] == '/' else ''}{prefix}", f"DESTDIR={tmp_path}/{prefix}"):
+        if where == f"DESTDIR={tmp_path}/apps":
+            continue  # a plain path
+        run = called("-s", goal, where)
+        assert run.returncode == 2 and run.stderr.startswith("make: PREFIX "), run
+    assert list(tmp_path.rglob("*")) == [precious.parent, precious] and not (ROOT / "ran").exists()
 
 
 def test_what_is_installed_with_a_closed_umask_is_open(tmp_path: Path) -> None:
