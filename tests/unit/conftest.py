@@ -31,7 +31,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> House:
 @pytest.fixture(scope="session")
 def _pids_of_the_host() -> None:
     try:
-        target.check_namespace()
+        target.check_namespaces()
     except PerfdiagError as error:
         pytest.skip(str(error))
 

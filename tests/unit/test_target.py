@@ -83,14 +83,26 @@ def test_a_pid_namespace_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Its pids are not those by which the kernel's programs know the target: nothing would be measured."""
     namespace = tmp_path / "pid"
     monkeypatch.setattr(target, "PID_NAMESPACE", namespace)
-    target.check_namespace()  # without /proc nothing can be told
+    target.check_namespaces()  # without /proc nothing can be told
     namespace.touch()
     monkeypatch.setattr(target, "HOST_NAMESPACE", namespace.stat().st_ino)
-    target.check_namespace()
+    target.check_namespaces()
     monkeypatch.setattr(target, "HOST_NAMESPACE", namespace.stat().st_ino + 1)
     with pytest.raises(PerfdiagError, match="in its own pid namespace") as caught:
-        target.check_namespace()
+        target.check_namespaces()
     assert caught.value.exit_status == 1 and "--pid=host" in (caught.value.hint or "")
+
+
+def test_a_time_namespace_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The begin of a process, as /proc tells it there, lies days from the clock that the recorder's programs read."""
+    offsets = tmp_path / "timens_offsets"
+    monkeypatch.setattr(target, "CLOCK_OFFSETS", offsets)
+    target.check_namespaces()  # a kernel without them
+    offsets.write_text("monotonic           0         0\nboottime            0         0\n")
+    target.check_namespaces()
+    offsets.write_text("monotonic           0         0\nboottime      1000000         0\n")
+    with pytest.raises(PerfdiagError, match="in a time namespace"):
+        target.check_namespaces()
 
 
 def test_no_such_pid() -> None:

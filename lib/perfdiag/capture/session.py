@@ -90,7 +90,7 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
     Everything needed later must be imported. Raises the error that prevents the recording.
     """
     recorder = Recorder.inherited()
-    target.check_namespace()
+    target.check_namespaces()
     recorder.wait_loaded()
     held_back = HeldBack(wanted.command, command_stdout_fd) if wanted.command else None
     what = _target(wanted, window, held_back)

@@ -20,6 +20,7 @@ SHOWN_PIDS = 4
 PIDS_LIMIT = 4096  # MAX_TARGETS of the recorder
 PID_NAMESPACE = Path("/proc/self/ns/pid")
 HOST_NAMESPACE = 0xEFFFFFFC  # its inode: PROC_PID_INIT_INO of linux/proc_ns.h
+CLOCK_OFFSETS = Path("/proc/self/timens_offsets")  # a clock a line, with the seconds and nanoseconds added to it
 SELECTORS = ("name", "port", "unit", "container", "cgroup")  # of which one can be given, besides pids and a command
 # What starts programs that have nothing to do with each other, whatever their names.
 SHELLS = frozenset({"sh", "ash", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "tmux: server", "screen"})
@@ -74,8 +75,10 @@ class Target:
     group: Group | None = None  # whoever comes into it is followed, too
 
 
-def check_namespace() -> None:
-    """Raise PerfdiagError if our pids are not the host's, by which the recorder's programs know the target."""
+def check_namespaces() -> None:
+    """Raise PerfdiagError if our pids or our clocks are not the kernel's, by which the recorder's programs know the
+    target and time."""
+    _check_clocks()
     try:
         number = PID_NAMESPACE.stat().st_ino
     except OSError:  # nothing can be told without /proc
@@ -84,6 +87,18 @@ def check_namespace() -> None:
         raise PerfdiagError(
             "perfdiag runs in its own pid namespace, where the kernel's pids are unknown",
             "start it on the host, or start the container with --pid=host",
+        )
+
+
+def _check_clocks() -> None:
+    try:
+        clocks = [line.split()[1:] for line in CLOCK_OFFSETS.read_text().splitlines()]
+    except OSError:  # a kernel without time namespaces, or no /proc
+        return
+    if any(offset != "0" for clock in clocks for offset in clock):
+        raise PerfdiagError(
+            "perfdiag runs in a time namespace, whose clocks are not the kernel's",
+            "start it on the host: nsenter --time=/proc/1/ns/time perfdiag ...",
         )
 
 
@@ -234,4 +249,4 @@ def _count(number: int) -> str:
     return "1 process" if number == 1 else f"{number} processes"
 
 
-__all__ = ["Target", "Wanted", "check_namespace", "resolve"]
+__all__ = ["Target", "Wanted", "check_namespaces", "resolve"]

@@ -35,7 +35,7 @@ def command() -> None:
     privileges.drop()
     click.echo(f"{printable(name.nodename)}, Linux {printable(name.release)}, {printable(name.machine)}")
     _print("FACTS OF THE HOST", facts)
-    target.check_namespace()
+    target.check_namespaces()
     if status:
         raise recorder.failure(errno.EPERM if status == NOT_PERMITTED else errno.EIO, "no program could be attached")
     with recorder.recording() as stream:
