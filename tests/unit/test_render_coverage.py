@@ -90,7 +90,7 @@ def test_the_cost_of_a_short_window_is_a_time() -> None:
         model = Builder(window=window).thread("a", cpu_user="50 ms").cost("400 ms").model()
         return plain(report.make(model, diagnosis(model), RUNBOOKS), full=True).partition("COST ")[2]
 
-    assert "recorder 400 ms of CPU time, to start and end" in cost("100 ms") and "of one CPU" not in cost("100 ms")
+    assert "recorder 400 ms of CPU time, to begin and end" in cost("100 ms") and "of one CPU" not in cost("100 ms")
     assert "recorder 40.0 % of one CPU" in cost("1 s")
 
 

@@ -13,7 +13,7 @@ from perfdiag.render import lost_records
 from perfdiag.render.layout import HEADING, WIDEST, Page, Section, pad
 from perfdiag.report.contract import Program, Report
 
-_LEAST_NS = 1_000_000_000  # of a window shorter than that the recorder's start and end would be a share of
+_LEAST_NS = 1_000_000_000  # of a window shorter than that the recorder's begin and end would be a share of
 _KINDS = 3  # of losses that a line names
 
 
@@ -132,7 +132,7 @@ def _cost(report: Report) -> str:
     if cost.cpu_ns is None:
         took = "not measured"
     elif window_ns < _LEAST_NS:
-        took = f"{duration(cost.cpu_ns)} of CPU time, to start and end"
+        took = f"{duration(cost.cpu_ns)} of CPU time, to begin and end"
     else:
         took = f"{fine_share(cost.cpu_ns / window_ns)} of one CPU"
     slowed = f"; its probes take {fine_share(cost.of_target)} of the target's CPU time" if cost.of_target else ""

@@ -64,11 +64,29 @@ void header_add_host(struct json *json)
 	json_end(json);
 }
 
+static uint64_t cpu_ns(int who)
+{
+	struct rusage usage;
+
+	if (getrusage(who, &usage))
+		return 0;
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SECOND +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000ULL;
+}
+
+static uint64_t used_cpu_ns(void)
+{
+	return cpu_ns(RUSAGE_SELF) + cpu_ns(RUSAGE_CHILDREN);
+}
+
+static uint64_t cpu_before_ns; /* to load and to attach: over when the window begins */
+
 int header_write(struct recorder *recorder)
 {
 	const struct options *options = &recorder->options;
 	struct json *json = &recorder->json;
 
+	cpu_before_ns = used_cpu_ns();
 	json_open(json, "header");
 	json_u64(json, "schema", 1);
 	json_text(json, "perfdiag", PERFDIAG_VERSION);
@@ -97,16 +115,6 @@ int header_write(struct recorder *recorder)
 	probes_write(recorder);
 	privileges_write(json);
 	return json_write(json, &recorder->output);
-}
-
-static uint64_t cpu_ns(int who)
-{
-	struct rusage usage;
-
-	if (getrusage(who, &usage))
-		return 0;
-	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SECOND +
-	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000ULL;
 }
 
 /* 0: the kernel does not tell. */
@@ -155,7 +163,7 @@ void footer_write(struct recorder *recorder)
 	json_u64(json, "output_lines", recorder->output.lines_lost);
 	json_end(json);
 	json_object(json, "cost");
-	json_u64(json, "cpu_ns", cpu_ns(RUSAGE_SELF) + cpu_ns(RUSAGE_CHILDREN));
+	json_u64(json, "cpu_ns", used_cpu_ns() - cpu_before_ns);
 	if (resident)
 		json_u64(json, "resident_bytes", resident);
 	cost_write(recorder);

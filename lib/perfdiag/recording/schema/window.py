@@ -115,7 +115,7 @@ class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """What the recording itself took."""
 
-    cpu_ns: Nanoseconds | None = None  # of the recorder's own threads
+    cpu_ns: Nanoseconds | None = None  # of the recorder's own threads, since the window began
     resident_bytes: Count | None = None
     programs: Annotated[list[ProgramCost], at_most(PROBES)]  # empty when none was measured
 
