@@ -265,6 +265,16 @@ def test_facts_that_were_not_read_in_time_are_said_in_one_line() -> None:
     assert not Builder().thread("a").fact("/proc/7/io", None, error="Permission denied").model().not_measured
 
 
+def test_datagrams_that_somebody_lost_are_said_where_the_target_gets_some() -> None:
+    def lost(builder: Builder) -> list[str]:
+        builder.fact("/proc/100/net/snmp", "Udp: RcvbufErrors\nUdp: 7\n", "Udp: RcvbufErrors\nUdp: 4107\n")
+        return [item.what for item in builder.model().not_measured if "datagrams were dropped" in item.what]
+
+    got = Builder().thread("a").exchange("port:514", "datagram_port", {}, untimed=500)
+    assert lost(got) == ["whose 4,100 datagrams were dropped because a receive buffer was full"]
+    assert not lost(Builder().thread("a"))
+
+
 def test_files_of_which_only_a_part_was_kept_are_said() -> None:
     builder = Builder().thread("a").fact("/proc/self/mountstats", "device x", truncated=True)
     builder.fact("/proc/diskstats", "8 0", truncated=True).fact("/dev/kmsg", "6,1,1,-;x\n", truncated=True)

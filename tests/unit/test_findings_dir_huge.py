@@ -76,11 +76,13 @@ def test_looking_at_each_file_of_many_directories_is_profile(opening: int, serve
     assert found.claims["cpu.kernel"] < 900_000_000  # of 4 s of CPU time: 456 of 2,266 samples
 
 
-def test_walking_entries_at_every_look_up_shows_a_huge_directory_too() -> None:
+def test_walking_entries_at_every_look_up_may_be_a_small_directory_that_is_searched_often() -> None:
+    """Renames in a directory of 150 files, 27,000 a second, stand in the same functions as a few in a huge one."""
     builder = sampled(looking=20, other=100)
     builder.stack("cpu", "cpu.kernel", kernel=["ext4_search_dir", "ext4_lookup", "path_openat"], count=200)
     found = finding(builder.model(), ID)
-    assert found.severity is Severity.WARNING and "200" in found.claim and "220" in found.claim
+    assert found.severity is Severity.INFO and "200" in found.claim and "220" in found.claim
+    assert "too large" not in found.headline + found.claim and "very often" in found.claim
 
 
 def test_creations_in_a_directory_with_an_index_are_no_fault() -> None:

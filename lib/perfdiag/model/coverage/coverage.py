@@ -158,6 +158,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
         found.append(_UNNAMED)
     found += recorder_gaps.privileges(recording.header)
     found += _loaded_late(recording, facts)
+    found += _dropped(recording, facts)
     found += _unanswered(recording.facts)
     found += _cut_off(recording.facts)
     found += unresolved_symbols.not_measured(recording)
@@ -205,6 +206,17 @@ def _loaded_late(recording: Recording, facts: Facts) -> list[NotMeasured]:
         return []
     what, _ = FEATURES["vm"]
     return [NotMeasured(what, "the module kvm was loaded after the recording began", "record again", "vm")]
+
+
+def _dropped(recording: Recording, facts: Facts) -> list[NotMeasured]:
+    """Say that datagrams were lost in full receive buffers, perhaps in the target's: the kernel adds them all up."""
+    dropped = facts.network_delta("Udp.RcvbufErrors") or 0
+    if not dropped or not any(line.direction == "datagram_port" for line in recording.exchanges):
+        return []
+    what = f"whose {plural(dropped, 'datagram')} were dropped because a receive buffer was full"
+    return [
+        NotMeasured(what, "the kernel counts them for all sockets", "ss -uampn shows each socket's (the d of skmem)")
+    ]
 
 
 def _unanswered(facts: Iterable[schema.Fact]) -> list[NotMeasured]:

@@ -23,7 +23,8 @@ class Kind:
 
     id: str
     account: str
-    nouns: str  # "flushes"; one call to flush may be several waits
+    nouns: str
+    counted: str  # what the waits are called where their number stands: one call to flush may be several
     operations: tuple[str, ...]
     fewer: str  # a remedy for any case
     above: str  # possible delays above the device
@@ -33,6 +34,7 @@ FLUSH = Kind(
     "DISK-FLUSH-SLOW",
     "disk.flush",
     "flushes",
+    "waits for flushes",
     ("write", "flush"),
     "flush less often: put several changes into one transaction, call fsync once for many files",
     "other writers in the same journal, a device-mapper layer, an I/O limit",
@@ -41,6 +43,7 @@ READ = Kind(
     "DISK-READ-SLOW",
     "disk.read",
     "reads",
+    "reads",
     ("read",),
     "read less: a larger cache (database or page cache), an index, larger sequential reads",
     "an I/O limit, a device-mapper layer, read-ahead of other processes",
@@ -48,6 +51,7 @@ READ = Kind(
 WRITE = Kind(
     "DISK-WRITE-SLOW",
     "disk.write",
+    "writes",
     "writes",
     ("write",),
     "write less often, in larger pieces; let the page cache collect them (no O_SYNC, O_DIRECT) if the data may wait",

@@ -118,7 +118,7 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
 def _check(model: Model, kind: Kind, case: Case) -> str:
     small = Requests(0, 0, case.wait, case.wait)
     if not _long(kind, case):
-        return fewer(model, f"{kind.nouns} on {case.where.name}", case.wait.count)
+        return fewer(model, f"{kind.counted} on {case.where.name}", case.wait.count)
     return shorter(model, f"{kind.nouns} on {case.where.name}", case.wait_ns, case.where.norm_ns(small, kind is FLUSH))
 
 
@@ -158,13 +158,13 @@ def _judgement(
         )
     if felt_ns < disk_policy.profile_share * model.busy_ns:
         return None
-    claim = f"{case.wait.count:,} {kind.nouns} on {name} {half}."
+    claim = f"{case.wait.count:,} {kind.counted} on {name} {half}."
     if not case.where.device:
         claim += " The device is unknown, so its usual time is, too."
     elif case.chain.count:
         claim += " The disk's requests take as long."
     mechanism = Mechanism.MANY if case.where.device else Mechanism.OTHERS
-    many = f"{case.wait.count:,} {kind.nouns} on {brief(name)}: the disk is fast, there are too many"
+    many = f"{case.wait.count:,} {kind.counted} on {brief(name)}: the disk is fast, there are too many"
     return (
         Severity.INFO,
         ns,
@@ -206,7 +206,7 @@ def _limit(model: Model, case: Case) -> str:
 
 
 def _evidence(model: Model, kind: Kind, case: Case) -> list[Evidence]:
-    found = [waits(case.wait, kind.nouns)]
+    found = [waits(case.wait, kind.counted)]
     for operation in kind.operations:
         requests = case.where.requests(model, operation)
         # What no wait was as long as, somebody else waited for.

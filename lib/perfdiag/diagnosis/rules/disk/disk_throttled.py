@@ -152,7 +152,7 @@ def _finding(model: Model, account: str, case: Case, limit: Limit) -> Finding:
         ],
         evidence=[
             Evidence(f"limit {limit.key}={limit.value}{used}", float(limit.value), "1/s", f"{limit.group.path}/io.max"),
-            Evidence(f"{duration(ns)} in {case.wait.count:,} {kind.nouns}", float(ns), "ns", "ledger"),
+            Evidence(f"{duration(ns)} in {case.wait.count:,} {kind.counted}", float(ns), "ns", "ledger"),
         ],
         remedies=[_raised(limit), fix(kind.fewer)],
         alternatives=["a device-mapper layer delays requests", "io.latency or io.cost of the cgroup"],

@@ -68,8 +68,9 @@ CPU = ("cpu.user", "cpu.kernel")
     ),
     measured=(
         "CPU samples inside directory functions, times CPU time, and disk reads inside getdents. A directory is huge"
-        " if listing takes 20 times the samples of opening and look-up, or if half of the look-ups walk entries. In a"
-        " server, samples inside stat() count as part of the listing: they look at the listed files."
+        " if listing takes 20 times the samples of opening and look-up. Where half of the look-ups walk entries, it is"
+        " large or many names are looked up in it: samples do not tell. In a server, samples inside stat() count as"
+        " part of the listing: they look at the listed files."
     ),
     alternatives=(
         "A small directory listed again and again, a cold dentry cache after a start, or a recursive scan (backup,"
@@ -186,13 +187,8 @@ def _evidence(taken: _Taken) -> list[Evidence]:
 
 
 def _finding(model: Model, taken: _Taken) -> Finding:
-    why = taken.listed or _searches_one(taken.samples)
-    if why:
-        claim = f"Walking directories took {duration(taken.total_ns)}. A directory is too large: {why}."
-    elif taken.only_lookups:
-        claim = f"Looking up names took {duration(taken.total_ns)}: there are many, or the directories are large."
-    else:
-        claim = f"Walking directories took {duration(taken.total_ns)}: a scan, or the same directory again and again."
+    why, searched = taken.listed, _searches_one(taken.samples)
+    claim = f"Walking directories took {duration(taken.total_ns)}{_judged(taken, searched)}"
     walker = shown_pid(model, model.header.targets[0].pid) if model.header.targets else "PID"
     finder = with_stacks(model, "names the listing function")
     return conclude(
@@ -214,19 +210,34 @@ def _finding(model: Model, taken: _Taken) -> Finding:
             else "",
         ],
         evidence=_evidence(taken),
-        remedies=[
-            fix(
-                "spread its files over subdirectories (by hash or date), or list it less often; to find it: strace -f"
-                f" -y -e trace=getdents64,openat -p {walker}"
-                if why
-                else f"scan fewer directories, or list less often; {finder}"
-            )
-        ],
+        remedies=[fix(_remedy(why, searched, walker, finder))],
         alternatives=["a small directory is listed again and again"]
         if why
         else ["a recursive scan (find, backup)", "a directory is too large"],
         verify=less(model, "time in directories", taken.total_ns),
     )
+
+
+def _judged(taken: _Taken, searched: str) -> str:
+    """Return what the claim says after how long walking directories took."""
+    if taken.listed:
+        return f". A directory is too large: {taken.listed}."
+    if searched:
+        often = "names in a small one are looked up, made, removed or renamed very often"
+        return f": {searched}. A directory is large, or {often}."
+    if taken.only_lookups:
+        return " for names that were looked up: there are many, or the directories are large."
+    return ": a scan, or the same directory again and again."
+
+
+def _remedy(listed: str, searched: str, walker: str, finder: str) -> str:
+    if listed:
+        spread = "spread its files over subdirectories (by hash or date), or list it less often"
+        return f"{spread}; to find it: strace -f -y -e trace=getdents64,openat -p {walker}"
+    if searched:
+        how = "see how large the directories are (ls -ld DIRECTORY), and what is done there so often"
+        return f"{how}: strace -f -y -e trace=%file -p {walker}"
+    return f"scan fewer directories, or list less often; {finder}"
 
 
 def _lists_one(samples: CpuSamples, *, scans: bool) -> str:

@@ -168,7 +168,11 @@ def _used_for(model: Model) -> list[Evidence]:
     samples = CpuSamples(model)
     if samples.count < cpu_policy.samples_for_function:
         return []
-    text = f"the quota went to {words(samples.hottest(2))}"
+    own, kernel = samples.hottest(2), samples.hottest(2, kernel=True)
+    most = max(own, kernel, key=lambda each: sum(part.share for _, part in each))
+    if not most:
+        return []
+    text = f"the quota went to {words(most)}"
     return [Evidence(text, float(samples.count), "count", FUNCTIONS, kind=EvidenceKind.FUNCTIONS)]
 
 
