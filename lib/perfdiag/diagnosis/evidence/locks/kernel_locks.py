@@ -18,7 +18,7 @@ class Subject:
 
 
 _ADDRESS_SPACE = Subject(
-    "mmap_lock, which guards the address space",
+    "the lock of the address space, mmap_lock",
     "map and unmap less: keep freed memory (malloc trim and mmap thresholds), map large ranges once, avoid mprotect"
     " in a loop, do not read /proc/PID/maps under load",
 )
