@@ -13,6 +13,7 @@ from perfdiag.capture.processes import Process
 from perfdiag.common.errors import PerfdiagError, TargetGone, UsageError
 from perfdiag.common.text import printable, typed
 from perfdiag.common.units import first_of
+from perfdiag.facts.texts import lines_of, words_of
 
 COMM_LIMIT = 15  # the kernel keeps no more of a name
 SHOWN = 10
@@ -92,7 +93,7 @@ def check_namespaces() -> None:
 
 def _check_clocks() -> None:
     try:
-        clocks = [line.split()[1:] for line in CLOCK_OFFSETS.read_text().splitlines()]
+        clocks = [words_of(line)[1:] for line in lines_of(CLOCK_OFFSETS.read_text())]
     except OSError:  # a kernel without time namespaces, or no /proc
         return
     if any(offset != "0" for clock in clocks for offset in clock):
