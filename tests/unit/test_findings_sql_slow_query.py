@@ -67,6 +67,13 @@ def test_fast_statements_and_those_that_wait_are_none() -> None:
     assert check(server(statement(20, 200 * MS, S)).model(), ID).number == 200 * MS
 
 
+def test_waiting_for_a_cpu_is_waiting_to_compute() -> None:
+    """Sessions that compute at once queue for the CPUs: that hid the statement, which took half of its time so."""
+    parts = [schema.PartSum("cpu.user", 2 * S), schema.PartSum("runq.busy", 2 * S)]
+    found = finding(server(statement(20, 200 * MS, 2 * S, accounts=parts)).model(), ID)
+    assert found.claims == {"cpu.user": 2 * S}
+
+
 def asked(*lines: schema.Statement) -> Builder:
     """Return a server whose requests take 4 s in all, 3 of them in its own code."""
     builder = Builder(comm="postgres").thread("postgres", cpu_user="3 s", cpu_kernel="1 s", rest="net.request")

@@ -46,6 +46,16 @@ def called(call: str, *kernel: str) -> Builder:
     return builder
 
 
+def test_a_wait_is_named_by_what_its_innermost_functions_are_for() -> None:
+    """Each open() of a file waits for a scanner: the stack says so, and the call alone does not."""
+    asks = called("openat", "fanotify_handle_event", "fsnotify", "do_dentry_open", "path_openat").model()
+    found = finding(asks, OTHER)
+    assert found.headline == "Threads are blocked in the kernel in openat(), asking scanners about files"
+    assert "fanotify" in found.remedies[0].text
+    inside = finding(called("openat", "a", "b", "fanotify_handle_event", "path_openat").model(), OTHER)
+    assert inside.headline == "Threads are blocked in the kernel in openat()", "a function further out is part of many"
+
+
 @pytest.mark.parametrize("call", RECEIVING)
 def test_receiving_waits_for_work_or_for_an_answer(call: str) -> None:
     """A pool with little to do was told that a fix returns 99 % of its time."""

@@ -134,7 +134,8 @@ class Requests(Situation):
     def minor(self) -> list[Finding]:
         """The first fault, where it is minor beside that: fixing it would hardly help."""
         first = [each for each in self.faults if each.claimed_ns][:1]
-        return first if any(each.share < MINOR for each in first) and self.most_is_no_fault else []
+        more = [each for each in self.profile if first and each.claimed_ns >= 2 * first[0].taken_ns]
+        return first if first and first[0].share < MINOR and any(each.share >= MINOR for each in more) else []
 
     @property
     def missed(self) -> bool:

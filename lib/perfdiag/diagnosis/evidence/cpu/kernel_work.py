@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ LOCK_SPINS = (
     "rwsem_optimistic_spin",
 )
 GENERAL = "make fewer, larger system calls, and reuse memory (see the functions above)"
+
+INNERMOST = 2  # functions of a wait that tell what it is for: those further out are part of many
+_SCHEDULING = frozenset({"finish_task_switch", "__schedule", "schedule", "schedule_timeout", "io_schedule"})
 
 
 @dataclass(frozen=True)
@@ -201,6 +205,17 @@ def work(samples: CpuSamples, of: Callable[[schema.Stack], bool] = lambda _: Tru
     return [Work(name, part_of(count, inside), remedies.get(name, "")) for name, count in ranked[:3]]
 
 
+def awaited(stacks: Sequence[schema.Stack]) -> Kind | None:
+    """Return what most of the time of sampled waits is for, by the functions that they stand in themselves."""
+    weights: defaultdict[Kind | None, int] = defaultdict(int)
+    for stack in stacks:
+        inside = [name for name in stack.kernel if name not in _SCHEDULING][:INNERMOST]
+        kinds = (kind for kind in KINDS if any(name.startswith(kind.functions) for name in inside))
+        weights[next(kinds, None)] += stack.weight_ns
+    most = max(weights, key=lambda kind: weights[kind], default=None)
+    return most if 2 * weights[most] > sum(weights.values()) else None
+
+
 def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:
     """Return the remedies for proven kinds of work."""
     proven = [each for each in found if each.proven]
@@ -231,4 +246,4 @@ def _purpose(functions: Sequence[str]) -> str:
     return next((f"{plain(call)}()" for call in calls), "")
 
 
-__all__ = ["GENERAL", "LOCK_SPINS", "Work", "remedies", "work"]
+__all__ = ["GENERAL", "LOCK_SPINS", "Kind", "Work", "awaited", "remedies", "work"]

@@ -22,7 +22,8 @@ ID, COMPUTES = "SQL-SLOW-QUERY", "cpu.user"
     accounts=(COMPUTES,),
     meaning="Statements of one text, literals aside, mostly compute in the server: for at least 100 ms each on average,"
     " for longer than the objective (--slo), or for most of the time of all requests. Disks, locks and commits that"
-    " others wait for have findings of their own. Without an objective this is no fault: a report may take its time.",
+    " others wait for have findings of their own; waiting for a CPU does not count, it is for computing. Without an"
+    " objective this is no fault: a report may take its time.",
     measured="The time of each statement in PostgreSQL and MariaDB, and what its thread spent it in.",
     alternatives="The server computes for all at once: see CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
     remedies="Look at the plan of the statement: rows that are read and thrown away want an index.",
@@ -46,7 +47,8 @@ def slow_query(model: Model) -> Iterable[Outcome]:
 
 def _is_slow(model: Model, statement: Statement) -> bool:
     computed_ns = statement.accounts.get(COMPUTES, 0)
-    if computed_ns < sql_policy.computing_share * statement.line.sum_ns:
+    ready_ns = sum(ns for name, ns in statement.accounts.items() if name.startswith("runq."))  # to compute
+    if computed_ns < sql_policy.computing_share * (statement.line.sum_ns - ready_ns):
         return False
     long = statement.over_slo > 0 or _mean_ns(statement) >= sql_policy.slow_statement_ns
     return long or _share_of_requests(model, computed_ns) >= sql_policy.most_of_requests_share

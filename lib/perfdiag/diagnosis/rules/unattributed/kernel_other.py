@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
+from perfdiag.diagnosis.evidence.cpu.kernel_work import awaited
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.frame import conclude
@@ -68,29 +70,45 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     fifo = 2 * total_ns(opened) > taken_ns
     named = bool(largest[0].key)  # a script does not tell, and what it cannot tell apart is in here, too
     large = named and taken_ns - total_ns(opened) >= general_policy.kernel_other_share * model.busy_ns
+    kind = awaited(model.wait_stacks(OTHER, key=largest[0].key)) if named else None
+    whom = f", {kind.name}{_answers(largest)}" if kind else ""
     yield conclude(
         model,
         claims_of(rows),
-        headline=_headline(names, taken_ns) if named else "Threads are blocked in the kernel, in unknown calls",
+        headline=_headline(names, taken_ns, whom) if named else "Threads are blocked in the kernel, in unknown calls",
         claim=(
             f"Threads are blocked for {duration(taken_ns)} in the kernel:"
-            f" {top(names) if named else 'in unknown calls'}{_PERHAPS if fifo else ''}."
+            f" {top(names) if named else 'in unknown calls'}{whom}{_PERHAPS if fifo else ''}."
         ),
         mechanism=Mechanism.UNDETERMINED if fifo or not named else Mechanism.OTHERS,
         severity=Severity.WARNING if large else Severity.INFO,
         doubts=["" if named else "the name of the call was not recorded", _FIFO if fifo else ""],
         evidence=[waits(together(rows), "waits"), waits(together(largest), f"of them in {next(iter(names))}")],
-        remedies=[fix(with_stacks(model, "shows which code waits there, and in which kernel function"))],
+        remedies=[
+            *([fix(kind.remedy)] if kind and kind.remedy else []),
+            fix(with_stacks(model, "shows which code waits there, and in which kernel function")),
+        ],
         alternatives=[_OTHER_END] * fifo + ["a slow driver", "a debugger or terminal that does not read"],
         verify=time_under(model, OTHER),
     )
 
 
-def _headline(names: Mapping[str, int], taken_ns: int) -> str:
-    """Return the headline with the call that has most of the waiting, else with the largest two."""
+def _headline(names: Mapping[str, int], taken_ns: int, whom: str) -> str:
+    """Return the headline with the call that has most of the waiting, and what that is for, else with the largest
+    two."""
     first, *others = sorted(names, key=lambda name: (-names[name], name))
     calls = first if 2 * names[first] > taken_ns else " and ".join([first, *others[:1]])
-    return f"Threads are blocked in the kernel in {brief(calls)}"
+    return f"Threads are blocked in the kernel in {brief(calls)}{whom}"
+
+
+def _answers(rows: Sequence[Row]) -> str:
+    """Return who ends most of these waits, " (scanner, 4711)"; "" where nobody was asked for its name."""
+    ended: Counter[tuple[str, int]] = Counter()
+    for row in rows:
+        if row.waker_comm:
+            ended[row.waker_comm, row.waker_pid or row.waker_tid] += row.waker_count
+    (comm, pid), _ = next(iter(ended.most_common(1)), (("", 0), 0))
+    return f" ({brief(plain(comm))}, {pid})" if comm else ""
 
 
 def _fine(model: Model, taken_ns: int) -> Check | Silence:
