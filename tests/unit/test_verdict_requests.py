@@ -74,11 +74,11 @@ def test_kinds_with_causes(accounts: dict[str, int], rest: int, kind: Kind) -> N
     assert ("Their order is within" in report.verdict.text) == (accounts.get("disk.flush") == 1200)
 
 
-@pytest.mark.parametrize(("profile_ms", "first"), [(470, "CPU-BOUND"), (230, "DISK-FLUSH-SLOW")])
+@pytest.mark.parametrize(("profile_ms", "first"), [(4700, "CPU-BOUND"), (2300, "DISK-FLUSH-SLOW")])
 def test_what_takes_far_more_than_a_minor_fault_stands_before_it(profile_ms: int, first: str) -> None:
     """A statement that computes for 47 % of the time stood below a fault of 12 %, being less than half."""
-    model = serving({"disk.flush": 120, "cpu.user": profile_ms, "net.connect": 880 - profile_ms})
-    flush = finding("DISK-FLUSH-SLOW", {"disk.flush": 120 * MS}, "Flushes are slow.")
+    model = serving({"disk.flush": 1200, "cpu.user": profile_ms, "net.connect": 8800 - profile_ms})
+    flush = finding("DISK-FLUSH-SLOW", {"disk.flush": 1200 * MS}, "Flushes are slow.")
     busy = finding("CPU-BOUND", {"cpu.user": profile_ms * MS}, "It computes.", severity=Severity.INFO)
     report = made(model, flush, busy)
     assert report.verdict.kind == Kind.CAUSE.value and report.verdict.ids[0] == first, report.verdict
