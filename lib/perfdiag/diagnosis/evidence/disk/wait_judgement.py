@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from perfdiag.diagnosis.evidence.disk import journal_waits
 from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
@@ -81,6 +82,8 @@ def _nameless(model: Model, kind: Kind) -> Silence | None:
 
 
 def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
+    if _waits_for_journal(model, kind, case):
+        return _of_journal(model, kind, case)
     slow = _slow_requests(model, kind, case)
     others = neighbours(model, case.where, case.rows) if case.above or slow or _long(kind, case) else None
     judgement = _judgement(model, kind, case, slow, others)
@@ -171,6 +174,32 @@ def _judgement(
         claim,
         mechanism,
         many if case.where.device else f"Threads wait for {kind.nouns} on {brief(name)}",
+    )
+
+
+def _waits_for_journal(model: Model, kind: Kind, case: Case) -> bool:
+    return kind is FLUSH and _long(kind, case) and journal_waits.are_waits_for_journal(model, case.rows[0].key)
+
+
+def _of_journal(model: Model, kind: Kind, case: Case) -> Finding:
+    """Return the finding of waits for a commit that the threads did not ask for."""
+    ns, name = total_ns(case.rows), case.where.name
+    return conclude(
+        model,
+        {(kind.account, case.rows[0].key): ns},
+        headline=journal_waits.HEADLINE,
+        claim=(
+            f"{journal_waits.HEADLINE}: {case.wait.count:,} waits on {name}, half of that time in waits of"
+            f" {about(case.wait_ns)} or more. Those who wait flush nothing themselves."
+        ),
+        mechanism=Mechanism.BUSY,
+        severity=fault(model, ns + behind_ns(model, kind.account, case.rows[0].key)),
+        best=Confidence.HIGH,
+        doubts=[_limit(model, case)],
+        evidence=_evidence(model, kind, case),
+        remedies=[fix(journal_waits.REMEDY)],
+        alternatives=[journal_waits.ALTERNATIVE],
+        verify=_check(model, kind, case),
     )
 
 
