@@ -27,7 +27,7 @@ from perfdiag.report.verdict.sentences import (
     told_too,
     uncertain_ns,
 )
-from perfdiag.report.verdict.situation import LEADING, MINOR, SECOND_CAUSE, Situation
+from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation, outweighs
 
 
 def _leads(it: Situation) -> bool:
@@ -53,8 +53,7 @@ def _outweighs(it: Situation) -> Finding | None:
         return None
     profile = (finding for finding in it.diagnosis.findings if finding.severity is Severity.INFO)
     largest = max(profile, key=lambda finding: finding.claimed_ns, default=it.cause)
-    is_more = it.cause.share < MINOR <= largest.share and largest.claimed_ns >= 2 * it.cause.taken_ns
-    return largest if is_more else None
+    return largest if outweighs(largest, it.cause) else None
 
 
 def _spoken_of(it: Situation) -> list[Finding]:

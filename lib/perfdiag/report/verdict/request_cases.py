@@ -25,7 +25,7 @@ from perfdiag.report.verdict.sentences import (
     told_too,
     unanswered,
 )
-from perfdiag.report.verdict.situation import LEADING, MINOR, SECOND_CAUSE, Situation
+from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation, outweighs
 
 SHOWN = 3  # accounts of readers
 # Accounts in which a thread that serves a request waits, and nothing says for what.
@@ -134,8 +134,7 @@ class Requests(Situation):
     def minor(self) -> list[Finding]:
         """The first fault, where it is minor beside that: fixing it would hardly help."""
         first = [each for each in self.faults if each.claimed_ns][:1]
-        more = [each for each in self.profile if first and each.claimed_ns >= 2 * first[0].taken_ns]
-        return first if first and first[0].share < MINOR and any(each.share >= MINOR for each in more) else []
+        return [fault for fault in first if any(outweighs(each, fault) for each in self.profile)]
 
     @property
     def missed(self) -> bool:

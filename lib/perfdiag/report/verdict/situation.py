@@ -32,6 +32,11 @@ LEADING = 0.5  # of what is known, and of the time in which somebody waited
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 
 
+def outweighs(profile: Finding, fault: Finding) -> bool:
+    """Return whether what is no fault takes far more time than a minor fault: fixing that would hardly help."""
+    return fault.share < MINOR <= profile.share and profile.claimed_ns >= 2 * fault.taken_ns
+
+
 @dataclass(frozen=True)
 class Situation:
     """A target and its findings; its properties are computed once."""
@@ -200,4 +205,4 @@ def _hottest(findings: Sequence[Finding]) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}." for text in functions[:1]]
 
 
-__all__ = ["LEADING", "MINOR", "SECOND_CAUSE", "Situation"]
+__all__ = ["LEADING", "SECOND_CAUSE", "Situation", "outweighs"]
