@@ -127,7 +127,8 @@ def _clients(model: Model) -> _Clients:
     rows = [row for row in model.rows_of(RECEIVE, SEND) if not connections.asked(row.key) and row.key not in calls]
     time = model.request_time
     requests = [each for each in model.exchanges if each.served]
-    in_time = [each for each in requests if each not in delayed_arrivals(model)]
+    late = {id(each) for each in delayed_arrivals(model)}  # thousands: not compared with each other
+    in_time = [each for each in requests if id(each) not in late]
     sending = {
         key: held_ns(group, socket, socket.waits_receiver)
         for (account, key), group in by_key(rows).items()
