@@ -35,6 +35,11 @@ def module_of(frame: str) -> str:
     return frame.rpartition(" (")[2].removesuffix(")") if frame.endswith(")") else ""
 
 
+def any_begins(functions: Iterable[str], prefixes: tuple[str, ...]) -> bool:
+    """Return whether a function of a stack begins with one of `prefixes`."""
+    return any(function.startswith(prefixes) for function in functions)
+
+
 def is_named(frame: str) -> bool:
     """Return whether a frame has a function; older recordings hold address 0 as "0"."""
     return not frame.startswith("0x") and frame != "0"
@@ -131,6 +136,7 @@ def nearest_of(names: Sequence[str], functions: str, through: str, neutral: re.P
 
 __all__ = [
     "SLEEPS_OF_C",
+    "any_begins",
     "caller",
     "is_named",
     "module_of",

@@ -11,6 +11,7 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain, size
 from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import any_begins
 from perfdiag.recording import schema
 
 LOCK_SPINS = (
@@ -210,7 +211,7 @@ def awaited(stacks: Sequence[schema.Stack]) -> Kind | None:
     weights: defaultdict[Kind | None, int] = defaultdict(int)
     for stack in stacks:
         inside = [name for name in stack.kernel if name not in _SCHEDULING][:INNERMOST]
-        kinds = (kind for kind in KINDS if any(name.startswith(kind.functions) for name in inside))
+        kinds = (kind for kind in KINDS if any_begins(inside, kind.functions))
         weights[next(kinds, None)] += stack.weight_ns
     most = max(weights, key=lambda kind: weights[kind], default=None)
     return most if 2 * weights[most] > sum(weights.values()) else None
@@ -240,7 +241,7 @@ def _small_calls(model: Model) -> str:
 def _purpose(functions: Sequence[str]) -> str:
     """Return what a kernel stack works for: the first known kind, else its system call, else nothing."""
     for kind in KINDS:
-        if any(function.startswith(kind.functions) for function in functions):
+        if any_begins(functions, kind.functions):
             return kind.name
     calls = (function.removeprefix("__x64_sys_") for function in functions if function.startswith("__x64_sys_"))
     return next((f"{plain(call)}()" for call in calls), "")

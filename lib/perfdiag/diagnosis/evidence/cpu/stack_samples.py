@@ -12,7 +12,7 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Claim
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.model import Model, once
-from perfdiag.model.stacks.symbols import is_named, module_of, of_system, own_callers, readable, with_scan
+from perfdiag.model.stacks.symbols import any_begins, is_named, module_of, of_system, own_callers, readable, with_scan
 from perfdiag.recording import schema
 
 # 95 % of all samples fall within so many standard errors of the truth.
@@ -67,7 +67,7 @@ class CpuSamples:
     def inside(self, prefixes: Sequence[str]) -> Part:
         """Return the part with a kernel function that begins with one of `prefixes` anywhere on the stack."""
         wanted = tuple(prefixes)
-        return self.part(lambda stack: any(function.startswith(wanted) for function in stack.kernel))
+        return self.part(lambda stack: any_begins(stack.kernel, wanted))
 
     def hottest(self, number: int = 3, *, kernel: bool = False) -> list[tuple[str, Part]]:
         """Return the functions most samples stand in themselves, of user space or of the kernel.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH
 from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import any_begins
 
 # Functions of ext4's and XFS's journals, in which also those wait who only change a file.
 _JOURNAL = ("jbd2_", "do_get_write_access", "start_this_handle", "xlog_", "xfs_log_")
@@ -34,12 +33,8 @@ def are_waits_for_journal(model: Model, key: str) -> bool:
     """Return whether most of the sampled time that threads waited for flushes on a device is in its journal, without a
     flush of their own."""
     stacks = model.wait_stacks(FLUSH.account, key=key)
-    inside = sum(s.weight_ns for s in stacks if _holds(s.kernel, _JOURNAL) and not _holds(s.kernel, _FLUSHES))
+    inside = sum(s.weight_ns for s in stacks if any_begins(s.kernel, _JOURNAL) and not any_begins(s.kernel, _FLUSHES))
     return 2 * inside > sum(stack.weight_ns for stack in stacks)
-
-
-def _holds(functions: Iterable[str], prefixes: tuple[str, ...]) -> bool:
-    return any(function.startswith(prefixes) for function in functions)
 
 
 __all__ = ["ALTERNATIVE", "HEADLINE", "REMEDY", "are_waits_for_journal"]

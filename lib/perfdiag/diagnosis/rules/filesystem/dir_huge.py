@@ -14,6 +14,7 @@ from perfdiag.diagnosis.policy import filesystem_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, little, worth
 from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import any_begins
 
 # Functions that walk directory entries; nothing else calls them.
 WALKING = (
@@ -248,7 +249,7 @@ def _lists_one(samples: CpuSamples, *, scans: bool) -> str:
     """
     listing = samples.inside(LISTING).count
     opens = PATHS if scans else OPENING
-    opening = sum(s.count for s in samples.stacks if _holds(s.kernel, opens) and not _holds(s.kernel, LISTING))
+    opening = sum(s.count for s in samples.stacks if any_begins(s.kernel, opens) and not any_begins(s.kernel, LISTING))
     if listing >= filesystem_policy.listing_samples and listing >= filesystem_policy.listing_factor * opening:
         return f"{listing:,} samples list entries, {opening:,} open or look up"
     return ""
@@ -256,16 +257,12 @@ def _lists_one(samples: CpuSamples, *, scans: bool) -> str:
 
 def _searches_one(samples: CpuSamples) -> str:
     """Return the sign that names are searched in a single huge directory, "" if there is none."""
-    paths = [s for s in samples.stacks if _holds(s.kernel, PATHS) and not _holds(s.kernel, LISTING)]
+    paths = [s for s in samples.stacks if any_begins(s.kernel, PATHS) and not any_begins(s.kernel, LISTING)]
     opening = sum(stack.count for stack in paths)
-    searching = sum(stack.count for stack in paths if _holds(stack.kernel, WALKING))
+    searching = sum(stack.count for stack in paths if any_begins(stack.kernel, WALKING))
     if searching >= filesystem_policy.directory_samples and searching >= filesystem_policy.walking_share * opening:
         return f"{searching:,} of {opening:,} look-up samples walk entries"
     return ""
-
-
-def _holds(functions: Iterable[str], prefixes: tuple[str, ...]) -> bool:
-    return any(function.startswith(prefixes) for function in functions)
 
 
 __all__ = ["huge"]
