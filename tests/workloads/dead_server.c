@@ -117,6 +117,9 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN); /* the parent may be gone: the mount must go too */
 	program = CHECK(open(program_path, O_RDONLY));
 	fuse_mount("dead_server", mount_path, "rootmode=40000,allow_other");
+	/* The kernel's first request.  Who waits while that is unanswered can be killed. */
+	CHECK(read(device, request, LARGEST_REQUEST));
+	serve((void *)request, request + sizeof(struct fuse_in_header), data);
 	CHECK(fcntl(device, F_SETFL, O_NONBLOCK)); /* a request can be taken back between poll and read */
 	fds[0].fd = device;
 	start_work(false);
