@@ -17,11 +17,13 @@ from perfdiag.diagnosis.precedence import UNDECLARED, levels
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Rule, Severity, Silence
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.model.model import Model, Row
+from perfdiag.model.requests.exchanges import Exchange, Latencies
 from perfdiag.model.share_denominator import counted, whole_ns
 from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.recording.distribution import Distribution
 
 from unit.support import Builder
+from unit.support.exchanges import exchange
 from unit.support.recorded import recorded
 
 EMPTY = Builder().thread().model()
@@ -141,6 +143,22 @@ def test_idle_time_is_granted_once_and_ranks_faults_alone() -> None:
 def test_a_target_that_did_nothing_has_no_shares() -> None:
     settled = settle(target({"wait.timer": 100}), [wanting("A", wait_timer=100)], {"A": rule_named("A")})
     assert (settled.findings[0].share, settled.unclaimed_ns) == (0.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("each_ns", "lock_ns", "severity"),
+    [
+        (300_000_000, 16_000_000, Severity.INFO),  # all of it is no hundredth of what requests take
+        (4_000_000, 16_000_000, Severity.WARNING),  # it may be a ninth of what requests take
+        (300_000_000, 200_000_000, Severity.WARNING),  # more than a hundredth of the threads' time
+    ],
+)
+def test_what_long_requests_cannot_feel(each_ns: int, lock_ns: int, severity: Severity) -> None:
+    """It is not known what the requests waited for, but how long they took."""
+    exchanges = [Exchange(exchange(36, 36 * each_ns), "port 80", Latencies(36, 36 * each_ns))]
+    sums = target({"lock.futex": lock_ns, "cpu.user": 20_000_000, "wait.events": 15_000_000_000})
+    found = settle(replace(sums, exchanges=exchanges), [wanting("LOCK", lock_futex=lock_ns)], {}).findings
+    assert [each.severity for each in found] == [severity]
 
 
 # Properties

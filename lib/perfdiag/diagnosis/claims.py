@@ -85,13 +85,20 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
 
 def _felt(model: Model, finding: Finding, part: float, ns: int) -> Severity:
     """Return the severity: what threads suffer warns of nothing where the requests hardly do, and a large share of
-    next to no time of nothing where all requests are answered fast."""
+    next to no time of nothing where all requests are answered fast, or are so long that it could not be felt even if
+    all of it were theirs."""
     if not finding.claims or finding.severity is not Severity.WARNING:
         return finding.severity
     hardly = part < general_policy.fault_share if model.request_time else False
-    if hardly or (ns < general_policy.felt_of_threads_share * model.wall_ns and _answers_fast(model)):
-        return Severity.INFO
-    return finding.severity
+    if ns < general_policy.felt_of_threads_share * model.wall_ns:
+        hardly |= ns < general_policy.fault_share * _answering_ns(model) or _answers_fast(model)
+    return Severity.INFO if hardly else finding.severity
+
+
+@once
+def _answering_ns(model: Model) -> int:
+    """Return the time of all requests that were answered, whether or not what they waited for is known."""
+    return sum(each.whole.sum_ns for each in model.exchanges if each.served)
 
 
 @once
