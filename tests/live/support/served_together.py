@@ -143,6 +143,32 @@ def handed_on(listener: socket.socket, seconds: float) -> None:
     one_after_another(listener, serve)
 
 
+def queued_by_hand(listener: socket.socket, work: Callable[[], object]) -> None:
+    """On one CPU, one thread reads the requests of all connections, and another one works on them in turn."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    jobs: queue.SimpleQueue[socket.socket] = queue.SimpleQueue()
+
+    def works() -> None:
+        while True:
+            connection = jobs.get()
+            work()
+            connection.sendall(OK)
+
+    threading.Thread(target=works, daemon=True).start()
+    poller, opened = select.epoll(), {listener.fileno(): listener}
+    poller.register(listener.fileno(), select.EPOLLIN)
+    while True:
+        for descriptor, _ in poller.poll():
+            if descriptor == listener.fileno():
+                connection, _ = listener.accept()
+                opened[connection.fileno()] = connection
+                poller.register(connection.fileno(), select.EPOLLIN)
+            elif head(opened[descriptor]):
+                jobs.put(opened[descriptor])
+            else:
+                opened.pop(descriptor).close()
+
+
 def waits_for_a_worker(work: Callable[[], object]) -> Serve:
     """Return what gives each request to the one worker there is, and waits until that has done it."""
     jobs: queue.Queue[threading.Event] = queue.Queue()

@@ -49,6 +49,10 @@ class RunqueuePolicy(Family):
         0.1,
         "Runnable threads must outnumber the CPUs by more than rounding.",
     )
+    used_up_share = share(
+        0.85,
+        "The CPUs are used up: of two, what other processes and interrupts take in a moment is left.",
+    )
     dense_factor = factor(
         2,
         "With this many times more runnable threads than CPUs one always waits: these are no handovers.",

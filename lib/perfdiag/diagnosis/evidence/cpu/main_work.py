@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu import kernel_work
@@ -11,6 +12,8 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind, Remedy
 from perfdiag.diagnosis.significance import fix, percent, worth
 from perfdiag.model.model import Model
+
+CALLERS = 3  # shown, of the function that most is inside
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,23 @@ def main_work(model: Model) -> MainWork | None:
     kernel = sum(stack.count for stack in samples.stacks if stack.kernel)
     if 2 * kernel > samples.count:
         return _of_kernel(model, samples, kernel)
-    spot = samples.hot_spot()
-    if spot is None:
+    if spot := samples.hot_spot():
+        name, part = spot
+        return MainWork(f"in {name}", part, "CPU", _shown(f"in {name}: {part}", part), None)
+    return _of_path(samples.hot_path())
+
+
+def _of_path(path: Sequence[tuple[str, Part]]) -> MainWork | None:
+    """Return the work of many functions that one calls."""
+    if not path:
         return None
-    name, part = spot
-    evidence = Evidence(f"{name} {part}", part.share, "share", FUNCTIONS, part.error, kind=EvidenceKind.FUNCTIONS)
-    return MainWork(f"in {name}", part, "CPU", evidence, None)
+    (name, part), *callers = path
+    called = f", called by {', '.join(caller for caller, _ in callers[:CALLERS])}" if callers else ""
+    return MainWork(f"inside {name}", part, "CPU", _shown(f"inside {name}{called}: {part}", part), None)
+
+
+def _shown(text: str, part: Part) -> Evidence:
+    return Evidence(f"{text} of CPU samples", part.share, "share", FUNCTIONS, part.error, kind=EvidenceKind.FUNCTIONS)
 
 
 def _of_kernel(model: Model, samples: CpuSamples, kernel: int) -> MainWork | None:

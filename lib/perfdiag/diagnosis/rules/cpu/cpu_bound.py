@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
+from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part, called_by, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, called_by, words
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject
@@ -67,6 +68,7 @@ def _share_of_requests(model: Model) -> float:
 
 def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
     samples = CpuSamples(model)
+    spot, main = samples.hot_spot(), main_work(model)
     evidence = [
         Evidence(
             f"{duration(ns)} of CPU time in its own code",
@@ -77,12 +79,12 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
         ),
         *_threads(model),
         *_functions(samples),
+        *([main.evidence] if main and not spot else []),
     ]
     garbage = collection(model, samples)
     if garbage:
         evidence.append(garbage.evidence)
     named = samples.hottest(1) if samples.count >= cpu_policy.samples_for_function else []
-    spot = samples.hot_spot()
     most = [spot] if spot else named
     top = f" {most[0][0]} is innermost in {most[0][1]} of CPU samples." if most else ""
     if garbage:
@@ -93,7 +95,7 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
     return conclude(
         model,
         {"cpu.user": ns},
-        headline=f"{subject(model, begin=True)} computes{_where(garbage is not None, spot)}",
+        headline=f"{subject(model, begin=True)} computes{_where(garbage is not None, main)}",
         claim=claim,
         mechanism=Mechanism.WORK,
         departs=False,
@@ -112,10 +114,10 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
     )
 
 
-def _where(collects: bool, spot: tuple[str, Part] | None) -> str:
+def _where(collects: bool, main: MainWork | None) -> str:
     if collects:
         return " and collects garbage"
-    return f" in {spot[0]}" if spot else " in its own code"
+    return f" {main.where}" if main and main.samples == "CPU" else " in its own code"
 
 
 def _threads(model: Model) -> list[Evidence]:

@@ -63,6 +63,7 @@ from perfdiag.model.requests.request_time import REST
     remedies="Look at the peer's accept queue first, then at firewalls, then whether anything listens there.",
     verify="Connecting takes about a round trip; nstat -z TcpExtTCPSynRetrans stays at 0.",
     beats=(
+        "CPU-OVERSUBSCRIBED",
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",
     ),

@@ -46,7 +46,7 @@ _MOSTLY = 0.5  # of the time on futexes, from which on its holder is what the li
     " (NET-PEER-SLOW), fix that first: the limit may protect it.",
     verify="More calls are outstanding at once, and requests take as long as their calls.",
     beats=(
-        *("LOCK-CONTENTION", "NET-CONNECT-SLOW", "NET-PEER-SLOW"),
+        *("CPU-OVERSUBSCRIBED", "LOCK-CONTENTION", "NET-CONNECT-SLOW", "NET-PEER-SLOW"),
         *("WAIT-THREAD-IN-REQUEST", "WAIT-TIMER-IN-REQUEST"),
     ),
 )

@@ -24,6 +24,7 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
 )
 from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns, queued_ns
+from perfdiag.diagnosis.evidence.runqueue.waiting_requests import waiting_requests
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import cpus_of, subject, usable_cpus, widened_affinity
 from perfdiag.diagnosis.frame import conclude
@@ -32,30 +33,37 @@ from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remed
 from perfdiag.diagnosis.significance import duration, fault, fix, plain, together, total_ns, typical_ns, worth
 from perfdiag.facts.cpu_sets import Cpus
 from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import REST
 from perfdiag.model.thread_accounts import ThreadLedger
 
 
 @rule(
     ID,
     title="The target has more runnable threads than CPUs",
-    accounts=("runq.busy",),
+    accounts=("runq.busy", REST),
     meaning=(
         "Runnable threads of the target wait for a CPU used by other threads of the same target. More threads than"
-        " CPUs do not finish more work; each piece takes longer."
+        " CPUs do not finish more work; each piece takes longer. Or its requests wait so in a queue of its own, which"
+        " no thread shows (goroutines, tasks)."
     ),
     measured=(
         "Waits from wake-up or preemption to the switch behind own threads, if on average more of the queueing"
         " threads are runnable than their CPUs (by affinity), or if their affinity allows fewer CPUs than the host has"
         " and they wait for whole time slices; waits up to 131 us only from twice as many on. Many"
         " threads woken at once, and handovers above a fifth of busy time, are profiles. Waits without a name count"
-        " as far as the number of threads and their CPU time explain them."
+        " as far as the number of threads and their CPU time explain them. Requests that were not followed count where"
+        " the target used 85 % of its CPUs and more requests were in progress than these are."
     ),
-    alternatives="An affinity or cpuset limits it to few CPUs.",
+    alternatives="An affinity or cpuset limits it to few CPUs; requests wait for something else, and background work"
+    " uses the CPUs.",
     remedies="Run as many worker threads as CPUs, add CPUs, or widen the affinity.",
     verify="runq.busy is under 5 % of busy time.",
 )
 def oversubscribed(model: Model) -> Iterable[Outcome]:
     """Judge waits in runq.busy by own threads on the CPU, and by the CPUs of those that queue."""
+    requests = waiting_requests(model)
+    if requests:
+        yield requests
     competing, crowd = competition(model), _crowd(model)
     own = all_ns(competing.own) if crowd.dense else long_ns(competing.own)
     wanted = dict(own)
