@@ -87,6 +87,17 @@ def test_goroutines_that_had_requests_were_not_without_work() -> None:
     assert verdict(fast.model())[1].startswith("None of its goroutines could run")
 
 
+@pytest.mark.parametrize(
+    ("answer", "busy", "told"), [("290 ms", "5.8 s", True), ("290 ms", "2 s", False), ("2 ms", "5.8 s", False)]
+)
+def test_goroutines_may_wait_for_a_call_that_is_outstanding(answer: str, busy: str, told: bool) -> None:
+    """Who made it is not known: a reporter that holds a lock meanwhile, say."""
+    builder = go_server().exchange("peer:10.0.0.7:80", "connected", {answer: 20}, busy_ns=busy)
+    text = verdict(builder.model())[1]
+    assert text.startswith("Cannot tell: 100 % of request time could not be followed.")
+    assert ("calls to 10.0.0.7:80" in text and "58 % of the window" in text) is told
+
+
 def test_an_objective_does_not_hide_where_to_look() -> None:
     slow = {"over_slo": 100, "over_slo_ns": "40 s"}
     text = verdict(go_server(slo="100 ms", **slow).model())[1]

@@ -83,6 +83,10 @@ class NetworkPolicy(Family):
         500_000_000,
         "Answers of half a second are outages or long work: batches save no round trips there.",
     )
+    perhaps_awaited_share = share(
+        0.25,
+        "Where slow calls are outstanding for less of the window, most requests wait for something else.",
+    )
     slow_answer_ns = duration_ns(
         10_000_000,
         "A network of one site answers sooner: the peer computes, reads a disk or queues. A local answer "

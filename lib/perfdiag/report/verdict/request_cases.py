@@ -13,6 +13,7 @@ from perfdiag.recording.accounts import phrase_of
 from perfdiag.report.verdict import clear_of_fault
 from perfdiag.report.verdict.cases import Case
 from perfdiag.report.verdict.computing import computes
+from perfdiag.report.verdict.outstanding_calls import outstanding_calls
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
     Kind,
@@ -194,7 +195,10 @@ CASES = (
         "what could not be followed is more than the cause",
         lambda it: it.is_hidden,
         Kind.CANNOT_TELL,
-        lambda it: [f"Cannot tell: {it.unfollowed}.", largest_known(it.cause), *it.look, *it.answers],
+        lambda it: [
+            *[f"Cannot tell: {it.unfollowed}.", largest_known(it.cause)],
+            *[*outstanding_calls(it.model), *it.look, *it.answers],
+        ],
         lambda it: it.timed[:1],
     ),
     Case[Requests](
@@ -229,7 +233,7 @@ CASES = (
         lambda it: [
             f"Cannot tell: {share(it.time.uncertain_ns / it.time.ns)} of request time could not be followed.",
             *map(largest_known, it.proven),
-            *[it.most if it.account != REST else "", *it.look, *it.answers],
+            *[it.most if it.account != REST else "", *outstanding_calls(it.model), *it.look, *it.answers],
         ],
         lambda it: it.proven,
     ),

@@ -1,0 +1,32 @@
+"""Calls that requests may wait for which could not be followed: who made them, and for which request, is not known."""
+
+from __future__ import annotations
+
+from perfdiag.common.units import about, share
+from perfdiag.diagnosis.policy import network_policy
+from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange
+
+
+def outstanding_calls(model: Model) -> list[str]:
+    """Return the sentence on the peer that was waited for longest, where its answers are slow."""
+    slow = [each for each in model.exchanges if _is_long(each, model.window_ns)]
+    most = max(slow, key=lambda each: each.line.busy_ns, default=None)
+    if most is None:
+        return []
+    part = share(min(1.0, most.line.busy_ns / model.window_ns))
+    return [
+        f"They may wait for calls to {most.object}: its answers take {about(most.median_ns or 0)}, and for {part} of"
+        " the window one was outstanding."
+    ]
+
+
+def _is_long(call: Exchange, window_ns: int) -> bool:
+    return (
+        call.line.direction == "connected"
+        and (call.median_ns or 0) >= network_policy.slow_answer_ns
+        and call.line.busy_ns >= network_policy.perhaps_awaited_share * window_ns
+    )
+
+
+__all__ = ["outstanding_calls"]
