@@ -48,24 +48,33 @@ class Pipeline:
     @property
     def waiting_words(self) -> str:
         """How much of its life each stage waits for others."""
-        stages = ", ".join(f"{plain(stage.thread.comm)} {percent(stage.waiting)}" for stage in self.stages[:4])
+        waiting: dict[str, float] = {}  # of a script that runs the same pipeline again and again, the first of a name
+        for stage in self.stages:
+            waiting.setdefault(plain(stage.thread.comm), stage.waiting)
+        stages = ", ".join(f"{name} {percent(part)}" for name, part in list(waiting.items())[:4])
         return f"part of its time that each stage waits for others: {stages}"
 
     @property
-    def works(self) -> Stage | None:
-        """The stage the others wait for; None if they share the work, or the others are unknown."""
-        if len(self.stages) < 2:
-            return None
-        first, second = self.stages[:2]
-        clear = (
-            first.waiting <= local_policy.awaited_stage_waits_share
-            and second.waiting >= local_policy.waiting_stages_share
-        )
-        return first if clear and first.waiting <= local_policy.awaited_stage_less_share * second.waiting else None
+    def workers(self) -> Sequence[Stage]:
+        """The stages that all others wait for, the busiest first: one, or those of one name where a script runs the
+        same pipeline again and again.  None if the stages share the work, or the others are unknown."""
+        first = [stage for stage in self.stages if stage.waiting <= local_policy.awaited_stage_waits_share]
+        others = self.stages[len(first) :]
+        if not first or not others or len({stage.thread.comm for stage in first}) > 1:
+            return []
+        least = others[0].waiting
+        clear = first[-1].waiting <= local_policy.awaited_stage_less_share * least
+        clear = clear and least >= local_policy.waiting_stages_share
+        return sorted(first, key=lambda stage: -_could_run_ns(stage.thread)) if clear else []
 
-    def waited_for(self, stage: Stage) -> int:
-        """Return how long the others waited: all waits but that stage's own."""
-        return max(0, self.ns - round(stage.waiting * stage.thread.wall_ns))
+    @property
+    def works(self) -> Stage | None:
+        """The busiest of them."""
+        return next(iter(self.workers), None)
+
+    def waited_for(self, stages: Iterable[Stage]) -> int:
+        """Return how long the others waited: all waits but those of these stages."""
+        return max(0, self.ns - sum(round(stage.waiting * stage.thread.wall_ns) for stage in stages))
 
 
 def pipelines(model: Model) -> tuple[list[Pipeline], list[list[Row]]]:

@@ -49,10 +49,12 @@ class CpuSamples:
     """The CPU samples of the target's own running; those inside memory reclaim belong to other accounts.  Those inside
     perfdiag's own probes are counted, because their time is in cpu.*, and are no work of the target."""
 
-    def __init__(self, model: Model, pid: int | None = None) -> None:
+    def __init__(self, model: Model, *pids: int) -> None:
+        """Take the samples of some processes, or of all."""
+        of_pids = (stack for pid in pids for stack in model.stacks_of(pid))
         stacks: Sequence[schema.Stack] = [
             stack
-            for stack in (model.stacks if pid is None else model.stacks_of(pid))
+            for stack in (of_pids if pids else model.stacks)
             if stack.kind == "cpu" and stack.account.startswith("cpu.")
         ]
         self.count = sum(stack.count for stack in stacks)

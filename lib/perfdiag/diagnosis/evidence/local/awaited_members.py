@@ -66,7 +66,7 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy,
             Mechanism.OTHERS,
             f"{_members(pipeline)} wait for each other at pipes or sockets; none limits the others",
         )
-    who, others = f"{plain(works.thread.comm)} ({works.thread.pid})", pipeline.waited_for(works)
+    who, others = _who(pipeline, works), pipeline.waited_for(pipeline.workers)
     waited = f"Processes of {subject(model)} wait {duration(others)} at pipes or sockets"
     if _stopped(works):
         by, remedy = who_and_remedy(model, [works.thread.pid])
@@ -97,12 +97,18 @@ def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy,
     )
 
 
+def _who(pipeline: Pipeline, works: Stage) -> str:
+    """Return "gzip (4711)", or "gzip (9 processes)" where a script runs the pipeline again and again."""
+    count = len(pipeline.workers)
+    return f"{plain(works.thread.comm)} ({works.thread.pid if count == 1 else f'{count} processes'})"
+
+
 def _of_a_sleeper(
     model: Model, pipeline: Pipeline, sleeper: Stage, waited: str
 ) -> tuple[Severity, str, Remedy, Mechanism, str]:
     """Return the same if the others wait for a stage that sleeps: a working stage has findings of its own, a sleep has
     none. A sleeper delays only those that have asked it for something."""
-    who = f"{plain(sleeper.thread.comm)} ({sleeper.thread.pid})"
+    who = _who(pipeline, sleeper)
     awaited, asked_ns = f"Processes wait at pipes or sockets for {who}", _asked_ns(model, pipeline, sleeper)
     shows = with_stacks(model, "shows where it sleeps")
     shorten = fix(f"shorten the sleep of {who}, or let it wait for the event itself; {shows}")

@@ -70,11 +70,9 @@ def single_thread(model: Model) -> Iterable[Outcome]:
         )
         return
     cpus = usable_cpus(model)
-    limit = _limiting_stage(model)
+    limit = _limited_pipeline(model)
     if limit and cpus > 1:
-        pipeline, stage = limit
-        claim, beside = _stage_claim(stage, len(pipeline.stages) - 1), pipeline.waiting_words
-        yield _finding(model, stage.thread, pipeline.rows, pipeline.waited_for(stage), claim, beside, waits_told=True)
+        yield _of_pipeline(model, limit)
         return
     running = _working(model, running)
     saturated = [thread for thread in running if _load(thread) >= saturation]
@@ -100,7 +98,7 @@ def single_thread(model: Model) -> Iterable[Outcome]:
     idle = f"the other {others} threads wait or sleep" if others > 1 else "the only other thread waits or sleeps"
     claim = f"{plain(thread.comm)} runs {percent(_load(thread))} of the time while {idle}, with {cpus} CPUs available"
     beside = f"{f'the busiest of {others} others' if others > 1 else 'the other thread'} ran {percent(second)}"
-    yield _finding(model, thread, waiting, total_ns(waiting), claim, beside, waits_told=False)
+    yield _finding(model, [thread], waiting, total_ns(waiting), claim, beside, waits_told=False)
 
 
 def _working(model: Model, threads: Iterable[ThreadLedger]) -> list[ThreadLedger]:
@@ -115,13 +113,21 @@ def _polls_ring(thread: ThreadLedger) -> bool:
     return bool(_RING_POLLER.fullmatch(thread.comm)) and not thread.ns("cpu.user")
 
 
-def _limiting_stage(model: Model) -> tuple[Pipeline, Stage] | None:
-    """Return the pipeline with the longest waits whose limit computes, and that stage of it."""
+def _limited_pipeline(model: Model) -> Pipeline | None:
+    """Return the pipeline with the longest waits whose limit computes."""
     for pipeline in pipelines(model)[0]:
-        stage = pipeline.works
-        if worth(model, pipeline.ns) and stage and stage.ready >= cpu_policy.pipeline_stage_ready_share:
-            return pipeline, stage
+        ready = min((stage.ready for stage in pipeline.workers), default=0.0)
+        if worth(model, pipeline.ns) and ready >= cpu_policy.pipeline_stage_ready_share:
+            return pipeline
     return None
+
+
+def _of_pipeline(model: Model, pipeline: Pipeline) -> Finding:
+    workers = pipeline.workers
+    claim = _stage_claim(workers[0], len(pipeline.stages) - len(workers))
+    threads = [stage.thread for stage in workers]
+    waited_ns = pipeline.waited_for(workers)
+    return _finding(model, threads, pipeline.rows, waited_ns, claim, pipeline.waiting_words, waits_told=True)
 
 
 def _stage_claim(stage: Stage, others: int) -> str:
@@ -135,7 +141,7 @@ def _stage_claim(stage: Stage, others: int) -> str:
 
 def _finding(
     model: Model,
-    thread: ThreadLedger,
+    threads: Sequence[ThreadLedger],  # one, or those of processes that a script runs one after the other
     waiting: Sequence[Row],
     waited_ns: int,
     claim: str,
@@ -144,27 +150,30 @@ def _finding(
     waits_told: bool,  # by `claim` itself: that others wait for this thread
 ) -> Finding:
     severity = fault(model, waited_ns) if worth(model, waited_ns) else Severity.INFO
-    ran_ns, name = cpu_ns(thread), plain(thread.comm)
-    evidence = _waits_for_it(thread, beside, waiting, waited_ns)
-    samples = CpuSamples(model, thread.pid)
-    evidence += _functions(samples)
-    kernel_part = thread.ns("cpu.kernel") / ran_ns if ran_ns else 0.0
+    ran_ns, wall_ns = sum(map(cpu_ns, threads)), sum(thread.wall_ns for thread in threads)
+    claims = {account: sum(thread.ns(account) for thread in threads) for account in CPU}
+    kernel_part = claims["cpu.kernel"] / ran_ns if ran_ns else 0.0
+    samples = CpuSamples(model, *(thread.pid for thread in threads))
     purposes = work(samples) if kernel_part > 0.5 else []
     if kernel_part > 0.5:
         claim += f"; {percent(kernel_part)} of its CPU time is in the kernel{_what_for(purposes)}"
     few = f"only {samples.count} CPU samples of its process, too few to name functions"
+    name = _name(threads)
     return conclude(
         model,
-        {account: thread.accounts[account].ns for account in CPU if account in thread.accounts},
-        headline=(
-            f"One thread, {name} ({thread.tid}), is the limit: it"
-            f" {'runs kernel code' if kernel_part > 0.5 else 'computes'} all the time"
-        ),
+        {account: ns for account, ns in claims.items() if ns},
+        headline=f"{_headed(threads)} {'runs kernel code' if kernel_part > 0.5 else 'computes'} all the time",
         claim=claim + (", and others wait for it." if severity is not Severity.INFO and not waits_told else "."),
         mechanism=Mechanism.ONE_THREAD,
         severity=severity,
         doubts=[few if samples.count < cpu_policy.samples_for_function else ""],
-        evidence=evidence,
+        evidence=[
+            Evidence(
+                f"{duration(ran_ns)} of {duration(wall_ns)} on a CPU; {beside}", ran_ns / wall_ns, "share", "ledger"
+            ),
+            *_waits_for_it(waiting, waited_ns),
+            *_functions(samples),
+        ],
         remedies=[
             *remedies(model, purposes),
             fix(
@@ -174,30 +183,29 @@ def _finding(
         ],
         alternatives=["one thread by design", "a busy-poller"],
         verify=part_under(
-            model,
-            f"{name} ({thread.tid}) on a CPU",
-            "the window",
-            ran_ns / thread.wall_ns,
-            cpu_policy.single_thread_saturated_share,
+            model, f"{name} on a CPU", "the window", ran_ns / wall_ns, cpu_policy.single_thread_saturated_share
         ),
     )
 
 
-def _waits_for_it(thread: ThreadLedger, beside: str, waiting: Sequence[Row], waited_ns: int) -> list[Evidence]:
-    ran_ns = cpu_ns(thread)
-    evidence = [
-        Evidence(
-            f"{duration(ran_ns)} of {duration(thread.wall_ns)} on a CPU; {beside}",
-            ran_ns / thread.wall_ns,
-            "share",
-            "ledger",
-        )
+def _headed(threads: Sequence[ThreadLedger]) -> str:
+    name = _name(threads)
+    return f"One thread, {name}, is the limit: it" if len(threads) == 1 else f"{name} is the limit: each"
+
+
+def _name(threads: Sequence[ThreadLedger]) -> str:
+    """Return "gzip (4711)", by its tid, or "gzip (9 processes)"."""
+    first = threads[0]
+    return f"{plain(first.comm)} ({first.tid if len(threads) == 1 else f'{len(threads)} processes'})"
+
+
+def _waits_for_it(waiting: Sequence[Row], waited_ns: int) -> list[Evidence]:
+    if not waited_ns:
+        return []
+    accounts = ", ".join(sorted({account for account, _ in by_key(waiting)}))
+    return [
+        Evidence(f"{duration(waited_ns)} others waited for it ({accounts})", float(waited_ns), "ns", "ledger, wakers")
     ]
-    if waited_ns:
-        accounts = ", ".join(sorted({account for account, _ in by_key(waiting)}))
-        ended = f"{duration(waited_ns)} others waited for it ({accounts})"
-        evidence.append(Evidence(ended, float(waited_ns), "ns", "ledger, wakers"))
-    return evidence
 
 
 def _functions(samples: CpuSamples) -> list[Evidence]:
