@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.recording import schema
@@ -107,3 +108,24 @@ def test_without_a_text_nothing_is_said() -> None:
 def test_mariadb_has_its_own_way_to_show_a_plan() -> None:
     found = finding(server(statement(20, 200 * MS, 3 * S, server="mariadb")).model(), ID)
     assert "ANALYZE FORMAT=JSON" in found.remedies[0].text
+
+
+# The statement that a fault falls on
+
+
+@pytest.mark.parametrize(("ours", "named"), [(1900, True), (900, False)])
+def test_a_fault_names_the_statement_that_has_most_of_it(ours: int, named: bool) -> None:
+    """Reads of a disk take 2 s: nearly all of it in one statement, or less than half."""
+    builder = Builder(comm="postgres").thread("postgres", cpu_user="1 s").line(statement(20, ours * MS // 20, 0))
+    builder.row("disk.read", "device:8:0", durations={"50 ms": 40})
+    (found,) = [each for each in diagnose(builder.model()).findings if each.id == "DISK-READ-SLOW"]
+    assert found.severity is Severity.WARNING and found.headline.endswith(f": {TEXT}") is named
+    assert any("95 % of it in" in each.text for each in found.evidence) is named
+
+
+def test_a_long_statement_is_shortened_in_the_headline() -> None:
+    name = "SELECT " + ", ".join(f"column_{number}" for number in range(12))
+    builder = Builder(comm="postgres").thread("postgres", cpu_user="1 s")
+    builder.line(statement(20, 100 * MS, 0, name=name)).row("disk.read", "device:8:0", durations={"50 ms": 40})
+    (found,) = [each for each in diagnose(builder.model()).findings if each.id == "DISK-READ-SLOW"]
+    assert "SELECT column_0" in found.headline and found.headline.endswith("...") and len(found.headline) <= 110

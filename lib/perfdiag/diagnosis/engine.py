@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.locks.wait_paths import with_paths
 from perfdiag.diagnosis.evidence.requests.loops_behind import with_loops
 from perfdiag.diagnosis.evidence.requests.queued_behind import with_queues
 from perfdiag.diagnosis.evidence.requests.slow_requests import with_remedies
+from perfdiag.diagnosis.evidence.sql.statement_of import with_statements
 from perfdiag.diagnosis.other_hands import with_other_hands
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Silence
@@ -70,9 +71,8 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     for extend in (with_paths, with_loops, with_other_hands, with_queues):
         findings = extend(model, findings)
     settled = claims.settle(model, findings, rules)
-    return Diagnosis(
-        with_remedies(model, settled.findings), checks, silences, settled.unclaimed_ns, settled.superseded, unasked
-    )
+    ranked = with_statements(model, with_remedies(model, settled.findings))
+    return Diagnosis(ranked, checks, silences, settled.unclaimed_ns, settled.superseded, unasked)
 
 
 def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], unseen: Collection[str]) -> Iterator[Outcome]:

@@ -20,6 +20,10 @@ class SqlPolicy(Family):
         0.5,
         "A statement that computes for half of what all requests take is what users wait for, however short it is.",
     )
+    one_statement_share = share(
+        0.5,
+        "A fault that one statement has half of is met where that statement is sent.",
+    )
     deadlock_timeout_ns = duration_ns(
         1_000_000_000,
         "PostgreSQL looks for a deadlock after deadlock_timeout, 1 s by default.",

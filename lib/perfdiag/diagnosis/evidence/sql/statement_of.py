@@ -1,0 +1,53 @@
+"""The statement that a fault falls on: of a database somebody on call knows the queries, not the threads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from perfdiag.diagnosis.policy import sql_policy
+from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
+from perfdiag.diagnosis.significance import percent, plain
+from perfdiag.model.model import Model
+from perfdiag.model.statements import Statement, statements
+
+LONGEST_HEADLINE = 110  # characters, as a report has room for
+LONGEST_STATEMENT = 40
+
+
+def with_statements(model: Model, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings; a fault that falls on one statement for most of its time says so, unless it did already."""
+    most = _by_account(statements(model.statements))
+    return [_on_one(finding, most) for finding in findings] if most else list(findings)
+
+
+def _by_account(known: Sequence[Statement]) -> dict[str, tuple[int, str]]:
+    """Return by account the statement with most of it, and how long that is."""
+    most: dict[str, tuple[int, str]] = {}
+    for statement in known:
+        for account, ns in statement.accounts.items() if statement.has_text else ():
+            most[account] = max(most.get(account, (0, "")), (ns, plain(statement.name).rstrip(";")))
+    return most
+
+
+def _on_one(finding: Finding, most: dict[str, tuple[int, str]]) -> Finding:
+    claimed: Counter[str] = Counter()
+    for claim, ns in finding.claims.items():
+        claimed[account_of(claim)] += ns
+    account = max(claimed, key=lambda name: claimed[name], default="")
+    ns, name = most.get(account, (0, ""))
+    part = min(ns, claimed[account]) / finding.claimed_ns if finding.claimed_ns else 0.0
+    if finding.severity is Severity.INFO or part < sql_policy.one_statement_share or name in finding.claim:
+        return finding
+    short = name if len(name) <= LONGEST_STATEMENT else f"{name[: LONGEST_STATEMENT - 3]}..."
+    headline = f"{finding.headline}: {short}"
+    shown = Evidence(f"{percent(part)} of it in {name}", part, "share", "statements")
+    return replace(
+        finding,
+        headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,
+        evidence=[*finding.evidence, shown],
+    )
+
+
+__all__ = ["with_statements"]
