@@ -53,7 +53,8 @@ UNDECLARED: Mapping[Pair, str] = {
             f"one takes a fraction of all, the other what some functions take{_BOTH}",
             "CPU-FREQUENCY-LOW CPU-SPINNING, CPU-SPINNING NUMA-REMOTE, CPU-FREQUENCY-LOW PROC-FORK-SLOW,"
             " NUMA-REMOTE PROC-FORK-SLOW, CPU-FREQUENCY-LOW GC-HEAVY, GC-HEAVY NUMA-REMOTE,"
-            " CPU-FREQUENCY-LOW SQL-SLOW-QUERY, NUMA-REMOTE SQL-SLOW-QUERY",
+            " CPU-FREQUENCY-LOW SQL-SLOW-QUERY, NUMA-REMOTE SQL-SLOW-QUERY,"
+            " CPU-FREQUENCY-LOW SQL-CONNECTION-CHURN, NUMA-REMOTE SQL-CONNECTION-CHURN",
         ),
         (
             "samples stand in different functions",
@@ -65,6 +66,15 @@ UNDECLARED: Mapping[Pair, str] = {
             "servers of SQL neither poll, fork nor collect garbage while they run a statement",
             "CPU-SPINNING SQL-SLOW-QUERY, GC-HEAVY SQL-SLOW-QUERY, PROC-CHILD-SLOW SQL-SLOW-QUERY,"
             " PROC-FORK-SLOW SQL-SLOW-QUERY",
+        ),
+        (
+            "servers of SQL neither poll nor collect garbage while a session begins or ends",
+            "CPU-SPINNING SQL-CONNECTION-CHURN, GC-HEAVY SQL-CONNECTION-CHURN",
+        ),
+        (
+            f"one takes the time of sessions, the other what functions take in all threads{_BOTH}",
+            "SQL-CONNECTION-CHURN VIRT-CLOCKSOURCE, SQL-CONNECTION-CHURN VIRT-CPU-MASKED,"
+            " SQL-CONNECTION-CHURN VIRT-EMULATED-DEVICE",
         ),
         (
             f"one takes the time of a thread, the other what functions take in all threads{_BOTH}",

@@ -143,6 +143,7 @@ SYMPTOMS = (
             "SQL-LOCK-WAIT",
             "SQL-IDLE-IN-TRANSACTION",
             "SQL-COMMIT-BOUND",
+            "SQL-CONNECTION-CHURN",
             "SQL-SLOW-QUERY",
             "LOCK-CONTENTION",
             "DISK-FLUSH-SLOW",

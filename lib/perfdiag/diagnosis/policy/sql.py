@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.diagnosis.policy.threshold import Family, duration_ns, share
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, share
 
 
 class SqlPolicy(Family):
@@ -19,6 +19,10 @@ class SqlPolicy(Family):
     most_of_requests_share = share(
         0.5,
         "A statement that computes for half of what all requests take is what users wait for, however short it is.",
+    )
+    statements_of_session = count(
+        5,
+        "A session that sends five statements has used its connection; one that sends fewer mostly begins and ends.",
     )
     one_statement_share = share(
         0.5,
