@@ -260,7 +260,7 @@ static long end_one(void *map, const __u64 *address, struct connection *connecti
 	if (!connection->connecting && (connection->exchange != EXCHANGE_ASKED || !is_open(&id))) {
 		inside.unseen += connection->exchange == EXCHANGE_ASKED;
 		end_untaken(connection, is_full_still(&id), *now);
-		end_connection(connection, *now);
+		end_unseen(connection, *now);
 		return 0;
 	}
 	tally = tally_of(connection);

@@ -367,3 +367,11 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 	}
 	return end_request(connection);
 }
+
+/* It ended before, and nobody saw when: for how long an answer was owed is not known. */
+static __always_inline void end_unseen(struct connection *connection, __u64 now)
+{
+	if (connection->exchange == EXCHANGE_ASKED)
+		connection->arrived = now;
+	end_connection(connection, now);
+}

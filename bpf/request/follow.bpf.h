@@ -41,7 +41,7 @@ static __always_inline struct connection *follow(struct sock *sock, __u16 family
 		return connection;
 	early_at = connection->early_cookie == cookie ? connection->early_at : 0;
 	if (before) {
-		end_connection(connection, bpf_ktime_get_ns());
+		end_unseen(connection, bpf_ktime_get_ns());
 		__builtin_memset(connection, 0, sizeof(*connection));
 	}
 	connection->readable_at = early_at;

@@ -238,6 +238,7 @@ def test_who_gets_an_address_gets_nothing_of_who_had_it(serving: Serving, attach
     assert calls.line.count == found["GET /kept"].count == 29, (calls.line, found)
     assert not found["GET /kept"].peers_ns, found
     assert found["GET /closed"].unanswered == 29 and not found["GET /closed"].open, found
+    assert not found["GET /closed"].unanswered_longest_ns, "nobody saw when they ended"
 
 
 def test_look_ups_that_are_given_up(attach: Attach, cleanup: Cleanup) -> None:
