@@ -82,6 +82,9 @@ def test_counts() -> None:
     assert units.count(61_204) == "61,204"
     assert units.plural(1, "thread") == "1 thread"
     assert units.plural(0, "thread") == "0 threads"
+    assert units.counted(1, "short waits for flushes") == "1 short wait for flushes"
+    assert units.counted(1, "wake-ups from C2") == "1 wake-up from C2"
+    assert units.counted(2_000, "reads") == "2,000 reads"
 
 
 @pytest.mark.parametrize(

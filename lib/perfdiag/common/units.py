@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 SECOND_NS = 1_000_000_000
 _DURATIONS = ((SECOND_NS, "s"), (1_000_000, "ms"), (1_000, "us"))
 _HOUR_NS = 3_600_000_000_000
 _MINUTE_NS = 60_000_000_000
+_FIRST_PLURAL = re.compile(r"(?<=\w)s\b")
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -84,6 +86,11 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
+def counted(number: int, what: str) -> str:
+    """Return "1 short wait for a lock" or "2 short waits for a lock", given "short waits for a lock"."""
+    return f"{count(number)} {_FIRST_PLURAL.sub('', what, count=1) if number == 1 else what}"
+
+
 def known(number: int | None, noun: str) -> str:
     """Return the same, or that the number is unknown."""
     return plural(number, noun) if number is not None else f"unknown number of {noun}s"
@@ -105,6 +112,7 @@ __all__ = [
     "SECOND_NS",
     "about",
     "count",
+    "counted",
     "duration",
     "fine_share",
     "first_of",

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.text import printable as plain
-from perfdiag.common.units import about, about_at_most, duration, size
+from perfdiag.common.units import about, about_at_most, counted, duration, size
 from perfdiag.common.units import share as percent
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import (
@@ -195,7 +195,7 @@ def still_waiting(
 
 def waits(distribution: Distribution, what: str, probe: str = "ledger") -> Evidence:
     """Return the evidence of a distribution: count, p50, p99 (where there are enough) and maximum."""
-    parts = [f"{duration(distribution.sum_ns)} in {distribution.count:,} {what}"]
+    parts = [f"{duration(distribution.sum_ns)} in {counted(distribution.count, what)}"]
     p50, p99 = distribution.quantile_ns(0.5), distribution.quantile_ns(0.99)
     if p50 is not None and distribution.count > 1:
         parts.append(f"p50 {about_at_most(p50, distribution.max_ns)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import about, attempt, duration, fix, percent, plain, together, waits
@@ -77,8 +78,8 @@ def slept(model: Model, state: IdleState | None) -> Evidence | None:
     count, ns = sum(entry[1] for entry in sums), sum(entry[2] for entry in sums)
     part = min(1.0, ns / (model.window_ns * len(model.cpus)))
     return Evidence(
-        f"{percent(part)} of the window in {plain(state.name)}: {len(model.cpus)} CPUs entered it {count:,} times,"
-        f" {about(ns // max(1, count))} each",
+        f"{percent(part)} of the window in {plain(state.name)}: {plural(len(model.cpus), 'CPU')} entered it"
+        f" {count:,} times, {about(ns // max(1, count))} each",
         float(ns),
         "ns",
         "cpu_idle",

@@ -132,7 +132,7 @@ def _remote_claim(
         Severity.INFO,
         claim,
         Mechanism.MANY,
-        f"{whole.count:,} waits for {brief(name)}: it is fast, there are too many",
+        f"{whole.count:,} waits for {brief(name)} are too many; it is fast",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.units import counted
 from perfdiag.diagnosis.evidence.fix_checks import less, measured
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
@@ -63,7 +64,8 @@ def _finding(model: Model, worst: ThreadLedger) -> Finding:
     total, who = worst.accounts[CHILD], f"{plain(worst.comm)} ({worst.tid})"
     followed = model.header.options.descendants
     supervising = total.max_ns >= local_policy.supervising_share * model.window_ns
-    text = f"{who}: {duration(total.ns)} in {total.count:,} waits for children, longest {duration(total.max_ns)}"
+    waits = counted(total.count, "waits for children")
+    text = f"{who}: {duration(total.ns)} in {waits}, longest {duration(total.max_ns)}"
     evidence = [Evidence(text, float(total.ns), "ns", "ledger")]
     claim = f"{who} waited {duration(total.ns)} for child processes"
     headline, remedy = f"{who} waits for child processes", "read the findings of the children: they show the cause"
