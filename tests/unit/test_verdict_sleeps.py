@@ -199,8 +199,8 @@ def test_a_profile_of_a_sleeper_leads_with_the_sleep() -> None:
 def test_a_small_fault_stands_behind_a_long_sleep() -> None:
     contention = finding("CPU-CONTENTION", {"runq.busy": S // 10}, "Threads waited for CPUs.")
     _, text = verdict(Builder().thread("a", runq_busy="100 ms", rest="wait.timer").model(), contention)
-    assert text.startswith("Thread a (100) sleeps") and "100 % of 100 ms busy time is CPU-CONTENTION." in text
-    assert text.index("If something waits") < text.index("CPU-CONTENTION")
+    assert text.startswith("Thread a (100) sleeps") and "for CPUs (100 % of 100 ms busy time)." in text
+    assert text.index("If something waits") < text.index("Threads waited")
     large = finding("CPU-CONTENTION", {"runq.busy": 4 * S}, "Threads waited for CPUs.")
     _, text = verdict(Builder().thread("a", runq_busy="4 s", rest="wait.timer").model(), large)
     assert text.startswith("Threads waited for CPUs.") and "sleeps 6.00 s of 10.0 s on a timer" in text
@@ -227,7 +227,7 @@ def test_a_sleep_that_is_most_of_the_window_leads_whatever_the_thread_suffers_be
         return verdict(builder.thread("worker", disk_flush=others).model(), queued)[1]
 
     assert told().startswith("Thread server (100) sleeps 8.80 s of 10.0 s on a timer")
-    assert told().index("sleeps") < told().index("is CPU-CONTENTION")
+    assert told().index("sleeps") < told().index("Threads waited for CPUs")
     for other in (told("9 s"), told(faults=45 * S // 10)):  # others work; it suffers half as long as it sleeps
         assert other.startswith("Threads waited for CPUs.") and "Thread server (100) sleeps" in other
 

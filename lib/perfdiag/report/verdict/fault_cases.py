@@ -65,10 +65,13 @@ def _kind(it: Situation) -> Kind:
 
 
 def _told(it: Situation) -> list[str]:
-    unsure = "Probably: " if it.cause.confidence is Confidence.LOW else ""
     if len(it.causes) > 1 or not it.cause.claimed_ns:
-        return [f"{unsure}{told(it.cause)}", *map(told_too, it.causes[1:])]
-    return [f"{unsure}{said(it.cause)}"]
+        return [f"{_unsure(it)}{told(it.cause)}", *map(told_too, it.causes[1:])]
+    return [f"{_unsure(it)}{said(it.cause)}"]
+
+
+def _unsure(it: Situation) -> str:
+    return "Probably: " if it.cause.confidence is Confidence.LOW else ""
 
 
 def _gap(first: Finding, second: Finding | None) -> int:
@@ -137,8 +140,10 @@ def _sleep_is_what_is_felt(it: Situation) -> bool:
 
 
 def _sleep(it: Situation) -> list[str]:
-    busy = f"{share(it.cause.share)} of {duration(it.model.busy_ns)} busy time is {it.cause.id}."
-    return [*_critical(it), *it.slept, it.sleep.advice if it.sleep else "", busy, *_told(it)]
+    part = f" ({share(it.cause.share)} of {duration(it.model.busy_ns)} busy time)" if it.cause.claimed_ns else ""
+    first = f"{_unsure(it)}{it.cause.headline}{part}."
+    advice = it.sleep.advice if it.sleep else ""
+    return [*_critical(it), *it.slept, advice, first, *map(told_too, it.causes[1:])]
 
 
 def _sleep_is_longer(it: Situation) -> bool:
