@@ -22,8 +22,15 @@ def repeated(*, works: str = "390 ms", readers: tuple[str, ...] = ("bash",)) -> 
         builder.thread("cat", pid=100 + number, wall="400 ms", cpu_user="10 ms", ipc_pipe="390 ms", exited=True)
         comm = readers[number % len(readers)]
         builder.thread(comm, pid=200 + number, wall="400 ms", cpu_kernel=works, rest="ipc.pipe", exited=True)
+    return with_ended_rows(builder)
+
+
+def with_ended_rows(builder: Builder) -> Model:
+    """Return a model whose waits at pipes stand together, as those of ended processes do."""
     rows = [
-        replace(row, pid=0, waker_tid=200, waker_count=900) if row.account == "ipc.pipe" else row
+        replace(row, pid=0 if row.pid >= 100 else row.pid, key="pipe:5", waker_tid=200, waker_count=900)
+        if row.account == "ipc.pipe"
+        else row
         for row in builder.model().rows
     ]
     return replace(builder.model(), rows=rows)
@@ -44,3 +51,12 @@ def test_no_stage_is_the_limit_of_all(model: Model) -> None:
     """It waits itself, or another one works each time."""
     assert "none limits the others" in finding(model, PEER).headline
     check(model, SINGLE)
+
+
+def test_programs_that_one_process_calls_in_turn_are_no_pipeline() -> None:
+    """A server runs a program for each request and reads what it prints: that is the work."""
+    builder = Builder(cpus=2, comm="server").thread("server", pid=99, ipc_pipe="4 s", rest="wait.events")
+    for number in range(REPEATED):
+        builder.thread("sh", pid=200 + number, wall="400 ms", cpu_user="390 ms", rest="ipc.pipe", exited=True)
+    assert "none limits the others" in finding(with_ended_rows(builder), PEER).headline
+    check(with_ended_rows(builder), SINGLE)

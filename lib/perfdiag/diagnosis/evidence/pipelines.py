@@ -57,10 +57,11 @@ class Pipeline:
     @property
     def workers(self) -> Sequence[Stage]:
         """The stages that all others wait for, the busiest first: one, or those of one name where a script runs the
-        same pipeline again and again.  None if the stages share the work, or the others are unknown."""
+        same pipeline again and again: others end as often.  None if the stages share the work, or the others are
+        unknown; nor programs that one process calls in turn, and waits for what each says."""
         first = [stage for stage in self.stages if stage.waiting <= local_policy.awaited_stage_waits_share]
         others = self.stages[len(first) :]
-        if not first or not others or len({stage.thread.comm for stage in first}) > 1:
+        if not first or len(others) < len(first) or len({stage.thread.comm for stage in first}) > 1:
             return []
         least = others[0].waiting
         clear = first[-1].waiting <= local_policy.awaited_stage_less_share * least
