@@ -129,3 +129,13 @@ def test_a_long_statement_is_shortened_in_the_headline() -> None:
     builder.line(statement(20, 100 * MS, 0, name=name)).row("disk.read", "device:8:0", durations={"50 ms": 40})
     (found,) = [each for each in diagnose(builder.model()).findings if each.id == "DISK-READ-SLOW"]
     assert "SELECT column_0" in found.headline and found.headline.endswith("...") and len(found.headline) <= 110
+
+
+def test_who_has_the_cpus_keeps_all_statements_waiting() -> None:
+    parts = [schema.PartSum("runq.busy", 2 * S)]
+    builder = (
+        Builder(comm="postgres").thread("postgres", cpu_user="1 s").line(statement(20, 100 * MS, 0, accounts=parts))
+    )
+    builder.row("runq.busy", "task:7:backup", durations={"5 ms": 400})
+    (found,) = [each for each in diagnose(builder.model()).findings if each.id == "CPU-CONTENTION"]
+    assert found.severity is Severity.WARNING and TEXT not in found.headline

@@ -51,7 +51,7 @@ class RunqueuePolicy(Family):
     )
     used_up_share = share(
         0.85,
-        "The CPUs are used up: of two, what other processes and interrupts take in a moment is left.",
+        "What is left of the CPUs goes to other processes, to interrupts and to moments without a request.",
     )
     dense_factor = factor(
         2,

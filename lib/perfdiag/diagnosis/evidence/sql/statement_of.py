@@ -1,4 +1,7 @@
-"""The statement that a fault falls on: of a database somebody on call knows the queries, not the threads."""
+"""The statement that a fault falls on: of a database somebody on call knows the queries, not the threads.
+
+Not for CPUs: who has them keeps all statements waiting, and what computes for long is SQL-SLOW-QUERY.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from perfdiag.model.statements import Statement, statements
 
 LONGEST_HEADLINE = 110  # characters, as a report has room for
 LONGEST_STATEMENT = 40
+OF_CPUS = ("cpu.", "runq.")
 
 
 def with_statements(model: Model, findings: Sequence[Finding]) -> list[Finding]:
@@ -27,7 +31,8 @@ def _by_account(known: Sequence[Statement]) -> dict[str, tuple[int, str]]:
     most: dict[str, tuple[int, str]] = {}
     for statement in known:
         for account, ns in statement.accounts.items() if statement.has_text else ():
-            most[account] = max(most.get(account, (0, "")), (ns, plain(statement.name).rstrip(";")))
+            if not account.startswith(OF_CPUS):
+                most[account] = max(most.get(account, (0, "")), (ns, plain(statement.name).rstrip(";")))
     return most
 
 
