@@ -149,7 +149,7 @@ def test_what_is_understood_is_told_beside_what_is_not() -> None:
     )
     assert "the others wait for it: 39.2 s blocked or idle (unknown). To tell: gdb -p 100" in text
     computes = finding("CPU-BOUND", {"cpu.user": 9 * S}, "The target computes.", severity=Severity.INFO)
-    assert "explained time. Largest found: CPU-BOUND 84 % (no fault). To tell" in verdict(model, computes)[1]
+    assert "explained time. Largest found: The target computes (84 %, no fault). To tell" in verdict(model, computes)[1]
 
 
 def test_a_thread_that_runs_for_nine_tenths_leads_no_verdict() -> None:
@@ -158,7 +158,7 @@ def test_a_thread_that_runs_for_nine_tenths_leads_no_verdict() -> None:
         builder.thread("bar", cpu_user="600 ms", rest="wait.parked")
     full = finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "bar runs a lot.", severity=Severity.INFO, mechanism=FULL)
     text = verdict(builder.model(), full)[1]
-    assert text.startswith("Cannot tell: 29.0 s ") and "Largest found: CPU-SINGLE-THREAD 82 % (no fault)." in text
+    assert text.startswith("Cannot tell: 29.0 s ") and "Largest found: bar runs a lot (82 %, no fault)." in text
 
 
 def test_a_fault_of_a_full_thread_leads_too_where_parked_time_is_more() -> None:

@@ -129,12 +129,12 @@ def unanswered(model: Model) -> str:
 
 
 def largest_found(findings: Sequence[Finding]) -> str:
-    """Return the names and shares of findings that cannot be the cause."""
+    """Return the headlines and shares of findings that cannot be the cause."""
     named = (
-        f"{finding.id} {share(finding.share)}{' (no fault)' if finding.severity is Severity.INFO else ''}"
+        f"{finding.headline} ({share(finding.share)}{', no fault' if finding.severity is Severity.INFO else ''})"
         for finding in findings
     )
-    return f"Largest found: {', '.join(named)}." if findings else ""
+    return f"Largest found: {'; '.join(named)}." if findings else ""
 
 
 def largest_known(finding: Finding) -> str:
