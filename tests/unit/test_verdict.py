@@ -55,7 +55,7 @@ def test_the_largest_found_is_the_largest() -> None:
     queue = finding("CPU-CONTENTION", {"runq.busy": 1_400_000_000}, "Neighbours.", severity=Severity.INFO)
     kind, text = verdict(model, lock, queue)
     assert kind == Kind.CANNOT_TELL.value
-    assert "Largest found: Neighbours (35 %, no fault); A lock (15 %)." in text
+    assert "Known: A lock (15 %). Larger: Neighbours (35 %, no fault)." in text
 
 
 @pytest.mark.parametrize(("others", "told"), [("1 ms", ">99 %"), ("1 s", "91 %")])

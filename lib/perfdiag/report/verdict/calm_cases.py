@@ -49,12 +49,9 @@ def _full_thread(it: Situation) -> list[str]:
 
 def _unknown(it: Situation) -> list[str]:
     cannot = f"Cannot tell: {reasons(it.model)}, more than all explained time."
-    known = (
-        largest_found(it.largest)
-        if it.model.busy_ns >= idle_policy.sleep_beside_faults_share * uncertain_ns(it.model)
-        else ""
-    )
-    return [cannot, known, clear_of_fault.asked(it.model), *next_step(it.model), *it.slept]
+    felt = it.model.busy_ns >= idle_policy.sleep_beside_faults_share * uncertain_ns(it.model)
+    known = [sentence for each in it.largest if felt for sentence in largest_found(each)]
+    return [cannot, *known, clear_of_fault.asked(it.model), *next_step(it.model), *it.slept]
 
 
 def _recorded(it: Situation) -> list[str]:

@@ -113,7 +113,7 @@ def _shown(it: Situation) -> list[Finding]:
 
 def _unknown(it: Situation) -> list[str]:
     why, shown = reasons(it.model), _shown(it)
-    found = [f"Cannot tell: {why}, which may hide a larger cause.", largest_found(shown)]
+    found = [f"Cannot tell: {why}, which may hide a larger cause.", *largest_found(shown[0], it.cause)]
     if full := full_thread(it.model, shown):
         found = [*map(told, full), f"Cannot tell what the others wait for: {why}."]
     return [*found, *next_step(it.model), *it.slept_beside(it.timed[:2])]

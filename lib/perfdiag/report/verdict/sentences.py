@@ -128,13 +128,16 @@ def unanswered(model: Model) -> str:
     return f"Cannot tell why: {left:,} of {plural(every, 'request')} had no answer when their connections ended."
 
 
-def largest_found(findings: Sequence[Finding]) -> str:
-    """Return the headlines and shares of findings that cannot be the cause."""
-    named = (
-        f"{finding.headline} ({share(finding.share)}{', no fault' if finding.severity is Severity.INFO else ''})"
-        for finding in findings
-    )
-    return f"Largest found: {'; '.join(named)}." if findings else ""
+def largest_found(largest: Finding, cause: Finding | None = None) -> list[str]:
+    """Return the sentences on the largest finding, and on the first `cause` where that is another, which comes first:
+    neither need be what makes the target slow."""
+    if cause is None or cause is largest:
+        return [f"Largest found: {_sized(largest)}."]
+    return [f"Known: {_sized(cause)}.", f"Larger: {_sized(largest)}."]
+
+
+def _sized(finding: Finding) -> str:
+    return f"{finding.headline} ({share(finding.share)}{', no fault' if finding.severity is Severity.INFO else ''})"
 
 
 def largest_known(finding: Finding) -> str:
