@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Mechanism, Relation, Severity
 
 from unit.support import Builder
+from unit.support.exchanges import served
 from unit.support.judging import check, finding, silence
 
 ID = "TARGET-TRACED"
@@ -21,10 +23,23 @@ def traced(stops: int, stopped_ms: int, tracer: int = TRACER) -> Builder:
 
 def test_a_tracer_of_calls() -> None:
     found = finding(traced(6000, 900).model(), ID)
-    assert (found.severity, found.mechanism, found.claims) == (Severity.WARNING, Mechanism.STOPPED, {})
+    assert (found.severity, found.mechanism) == (Severity.WARNING, Mechanism.STOPPED)
+    assert found.claims == {"wait.stopped": 900_000_000}
     (tracer,) = found.others
     assert (tracer.pid, tracer.comm, tracer.relation) == (TRACER, "strace", Relation.TRACER)
     assert found.evidence[0].value == 900_000_000
+
+
+def test_stops_of_requests_are_told_once() -> None:
+    """Who stops them is known: that requests wait for stopped threads, by a signal perhaps, is no second cause."""
+    lines = served(100, 20_000_000, {"wait.stopped": 800_000_000, "cpu.user": 400_000_000})
+    builder = traced(6000, 900)
+    for line in lines:
+        builder.line(line)
+    found = diagnose(builder.model())
+    told = [each for each in found.findings if "wait.stopped" in each.claims]
+    assert [each.id for each in told] == [ID] and told[0].share > 0.3, found.findings
+    assert "TARGET-STOPPED" in [each.id for each in found.superseded]
 
 
 def test_a_tracer_that_costs_little() -> None:

@@ -95,7 +95,6 @@ UNDECLARED: Mapping[Pair, str] = {
             " DISK-SATURATED SQL-COMMIT-BOUND, DISK-THROTTLED SQL-COMMIT-BOUND, SQL-COMMIT-BOUND STORAGE-LOOP",
         ),
         ("waits for the log of a database are told apart from all its other locks", "SQL-COMMIT-BOUND SQL-LOCK-WAIT"),
-        ("a tracer is named beside the stops and takes no time of its own", "TARGET-STOPPED TARGET-TRACED"),
         (
             "of a target whose requests' time is known nothing is said of idle time",
             "TARGET-BLOCKED-OR-IDLE WAIT-THREAD-IN-REQUEST, TARGET-BLOCKED-OR-IDLE WAIT-TIMER-IN-REQUEST,"

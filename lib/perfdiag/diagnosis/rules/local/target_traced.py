@@ -39,6 +39,7 @@ ID, STOPPED = "TARGET-TRACED", "wait.stopped"
     alternatives="Stops by signals (cpulimit) in the same window.",
     remedies="Detach the tracer. To watch system calls at less cost, use perf trace or bpftrace.",
     verify="TracerPid in /proc/PID/status is 0.",
+    beats=("TARGET-STOPPED",),
 )
 def target_traced(model: Model) -> Iterable[Outcome]:
     """Join the tracer of each process with the stops of its threads."""
@@ -80,7 +81,7 @@ def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: i
         evidence.append(waits(together(behind), f"waits for a CPU on which {who} ran"))
     return conclude(
         model,
-        {},
+        {STOPPED: stopped_ns},
         headline=f"{who} traces {subject(model)} and stops its threads",
         claim=f"{who} traces {subject(model)} and stopped its threads {stops:,} times, for {duration(stopped_ns)}.",
         mechanism=Mechanism.STOPPED,
