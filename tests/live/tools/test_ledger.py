@@ -115,6 +115,15 @@ def test_a_name_that_is_no_json(trace: Trace) -> None:
         os.waitpid(pid, 0)
 
 
+@pytest.mark.parametrize(("seconds", "reason"), [((), "signal"), ((1,), "duration")])
+def test_why_the_window_ended(seconds: tuple[int, ...], reason: str, start: Start, trace: Trace) -> None:
+    spin = start("spin", "--duration-ms", 20_000)
+    spin.start()
+    script = trace("ledger", spin, *seconds)
+    footer = recorded(script.wait() if seconds else script.stop()).footer
+    assert footer and footer.reason == reason
+
+
 def test_data_of_a_connection(start: Start, attach: Attach, trace: Trace) -> None:
     """A read waits for TCP, as the data shows that came meanwhile."""
     told = compare(start("peer", "--count", 23), attach, trace)
