@@ -21,7 +21,7 @@ OF_CPUS = ("cpu.", "runq.")
 
 
 def with_statements(model: Model, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings; a fault that falls on one statement for most of its time says so, unless it did already."""
+    """Return the findings; a fault that falls on one statement for most of its time says so."""
     most = _by_account(statements(model.statements))
     return [_on_one(finding, most) for finding in findings] if most else list(findings)
 
@@ -43,7 +43,8 @@ def _on_one(finding: Finding, most: dict[str, tuple[int, str]]) -> Finding:
     account = max(claimed, key=lambda name: claimed[name], default="")
     ns, name = most.get(account, (0, ""))
     part = min(ns, claimed[account]) / finding.claimed_ns if finding.claimed_ns else 0.0
-    if finding.severity is Severity.INFO or part < sql_policy.one_statement_share or name in finding.claim:
+    told = finding.id.startswith("SQL-")  # of statements already
+    if told or finding.severity is Severity.INFO or part < sql_policy.one_statement_share:
         return finding
     short = name if len(name) <= LONGEST_STATEMENT else f"{name[: LONGEST_STATEMENT - 3]}..."
     headline = f"{finding.headline}: {short}"
