@@ -23,6 +23,8 @@ CLIENTS, EACH, FEW = 11, 5, 4
 KINDS = ("cpu.", "wait.timer", "runq.")
 KNOWN, DISTURBED, KNOWN_IF_DISTURBED = 0.95, 0.02, 0.5
 LONG_TURNS = 20
+# A timer runs from before its thread is switched out: 1.6 to 2.2 us on a slow machine, the probes' time among it.
+ARMED_NS = 4000
 CASES = {  # what a request meets: the thread's own account, and the root of that
     "sleeps": ("lambda: time.sleep(0.02)", "wait.timer", "wait.timer"),
     "computes": ("computes(0.02)", "cpu.user", "cpu.user"),
@@ -153,4 +155,5 @@ def test_a_loop_of_many_turns(compute_us: int, sleep_us: int, start: Start, atta
     met = {kind: sum(ns for name, ns in unread.items() if name.startswith(kind)) / known_ns for kind in KINDS}
     for kind in KINDS if known == KNOWN else ():
         assert met[kind] == pytest.approx(does[kind], abs=0.02), (kind, met, does)
-    assert 0.95 * count * sleep_us * 1000 <= ns_of(row, "wait.timer") <= truth["slept_ns"], "some are over at once"
+    least_ns = count * (sleep_us * 1000 - ARMED_NS)
+    assert least_ns <= ns_of(row, "wait.timer") <= truth["slept_ns"], "some are over at once"

@@ -6,6 +6,7 @@ Mounts what they need, but only where nobody else sees it: in the mount namespac
 from __future__ import annotations
 
 import functools
+import glob
 import os
 import re
 import shutil
@@ -172,7 +173,8 @@ def foreign(name: str) -> list[str]:
     lacks = [f"{group}:{event}" for group, event in wanted if not any((TRACING / "events" / group).glob(event))]
     if not (TRACING / "kprobe_events").exists():
         lacks += re.findall(r"^kprobe:\w+", text, re.MULTILINE)
-    return lacks + [path for path in re.findall(r'\bcat\("(/sys/[^"%]+)"\)', text) if not Path(path).exists()]
+    files = [path.replace("%d", "*") for path in re.findall(r'\bcat\("(/sys/[^"]+)"', text)]
+    return lacks + [path for path in files if not glob.glob(path)]
 
 
 def only_of(name: str) -> str | None:
