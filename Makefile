@@ -27,7 +27,7 @@ Q := $(if $(filter 1,$(V)),,@)
 say = @printf '  %-8s %s\n' $(1) $(2)
 
 ##@ Everyday
-.PHONY: help build demo test clean
+.PHONY: help build demo test test-failed clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' Makefile packaging/packages.mk
 
@@ -40,16 +40,22 @@ demo: build workloads ## start a workload with a known ailment and diagnose it
 	$(Q)$(DEMO) >/dev/null & workload=$$!; trap 'kill $$workload' EXIT; \
 	$(SUDO) build/bin/perfdiag latency --pid $$workload --duration 5 $(ARGS)
 
-# The lab is made while the unit tests run, which need no quiet machine; before the others pytest waits for its end.
+# The lab is made beside the unit tests.  Tests run on all CPUs side by side, then those marked quiet one after the other.
 # It says first how long it takes: what the last whole run here took is the only figure that holds for a machine.
+BESIDE_OTHERS := --numprocesses auto --maxprocesses 8 -m "not quiet"
 test: build workloads man ## install what is needed, build, run unit and live tests, the latter on stock Linux 6.1 too
 	$(Q)echo "make test: $$(cat build/test-duration 2>/dev/null || echo 'the first run here may take an hour or more'):" \
 		"leave the machine alone meanwhile, live tests measure time; make test-unit is the part that does not mind"
-	$(Q)SECONDS=0; $(SUDO:%=% -v;) { $(MAKE) lab-build KERNEL=6.1 || \
+	$(Q)SECONDS=0 failed=; $(SUDO:%=% -v;) { $(MAKE) lab-build KERNEL=6.1 || \
 		echo "make: no lab: its tests say whether this machine should have one"; } >build/lab.log 2>&1 </dev/null & \
-	trap wait EXIT; $(AS_ROOT) $(PYTHON) -m pytest tests/unit tests/live tests/lab --quick --durations 20 \
-		--meanwhile $$! build/lab.log $(ARGS); \
-	$(if $(ARGS),,echo "the last run here took $$((SECONDS / 60 + 1)) minutes" >build/test-duration)
+	trap wait EXIT; $(AS_ROOT) $(PYTHON) -m pytest tests/unit $(BESIDE_OTHERS) || failed=1; \
+	wait $$!; cat build/lab.log; \
+	$(AS_ROOT) $(PYTHON) -m pytest tests/live $(BESIDE_OTHERS) --durations 20 || failed=1; \
+	$(AS_ROOT) $(PYTHON) -m pytest tests/unit tests/live tests/lab --quick -m quiet --durations 20 || failed=1; \
+	echo "the last run here took $$((SECONDS / 60 + 1)) minutes" >build/test-duration; [ -z "$$failed" ]
+
+test-failed: build workloads man ## run again what failed when tests last ran, one after the other
+	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/unit tests/live tests/lab --quick --last-failed --last-failed-no-failures none $(ARGS)
 
 clean: ## remove build/
 	$(Q)rm -rf build

@@ -6,10 +6,8 @@ be unable to run (say, no btrfs in its kernel) says so beforehand: ``@pytest.mar
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
-import select
 import signal
 import sys
 import tempfile
@@ -25,8 +23,6 @@ if str(ROOT / "lib") not in sys.path:
     sys.path.insert(0, str(ROOT / "lib"))
 
 LIMIT_SECONDS = {"unit": 60, "live": 180, "lab": 600, "packages": 300}
-SKIPS = pytest.StashKey[Counter[str]]()
-MEANWHILE = pytest.StashKey[int]()
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000  # sched.h, sys/mount.h
 
 
@@ -56,12 +52,6 @@ def refuse_empty_parameters(item: pytest.Item) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write golden files anew, do not compare")
-    parser.addoption(
-        "--meanwhile",
-        nargs=2,
-        metavar=("PID", "LOG"),
-        help="a process beside which only unit tests run, and where it writes to",
-    )
 
 
 def forget_who_started_us() -> None:
@@ -84,10 +74,6 @@ def keep_mounts_to_ourselves() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[SKIPS] = Counter()
-    if meanwhile := config.getoption("--meanwhile"):
-        with contextlib.suppress(ProcessLookupError):  # it was over at once
-            config.stash[MEANWHILE] = os.pidfd_open(int(meanwhile[0]))
     forget_who_started_us()
     if os.geteuid() == 0:
         keep_mounts_to_ourselves()
@@ -132,6 +118,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(getattr(pytest.mark, name))
         if name == "unit":
             refuse_empty_parameters(item)
+        if name == "lab":
+            item.add_marker(pytest.mark.quiet)
         if name == "live" and lacking:
             item.add_marker(pytest.mark.skip(reason=lacking))
 
@@ -140,24 +128,8 @@ def _time_out(signum: int, frame: FrameType | None) -> None:
     pytest.fail("the test took longer than its time limit")
 
 
-def wait_for_meanwhile(config: pytest.Config) -> None:
-    """Wait until what runs beside the unit tests is over, and show what it wrote."""
-    running = config.stash.get(MEANWHILE, None)
-    if running is not None:
-        select.select([running], [], [])
-        os.close(running)
-        del config.stash[MEANWHILE]
-    if meanwhile := config.getoption("--meanwhile"):
-        config.option.meanwhile = None
-        terminal = config.pluginmanager.getplugin("terminalreporter")
-        terminal.ensure_newline()
-        terminal.write(Path(meanwhile[1]).read_text(errors="replace"))
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    if tier(item.path) != "unit":
-        wait_for_meanwhile(item.config)
     marker = item.get_closest_marker("timeout")
     seconds = marker.args[0] if marker else LIMIT_SECONDS[tier(item.path)]
     before = signal.signal(signal.SIGALRM, _time_out)
@@ -181,8 +153,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         if tier(item.path) == "live" and not missing_for_live() and not item.get_closest_marker("may_skip"):
             report.outcome = "failed"
             report.longrepr = f"skipped, but this host should run it: {reason}"
-        else:
-            item.config.stash[SKIPS][reason] += 1
     return report
 
 
@@ -195,14 +165,14 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
         if tier(path) == "live" and not missing_for_live():
             report.outcome = "failed"
             report.longrepr = f"module skipped, but this host should run it: {reason}"
-        else:
-            collector.config.stash[SKIPS][f"module {path.name}: {reason}"] += 1
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    wait_for_meanwhile(config)
-    skips = config.stash[SKIPS]
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skips: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        skips[reason.removeprefix("Skipped: ")] += 1
     terminalreporter.write_line(f"skipped: {skips.total()}")
     for reason, count in sorted(skips.items()):
         terminalreporter.write_line(f"  {count:3} x {reason}")

@@ -13,6 +13,8 @@ from live.support.model import model_of
 from live.support.serving import asked, http, stopped
 from live.support.workload import PATIENCE_SECONDS
 
+pytestmark = pytest.mark.quiet
+
 EACH_SECONDS, WINDOW_SECONDS = 0.05, 2.0
 # A loop that asks for each request its own port, or another one, for the answer.
 FRONT = """

@@ -14,6 +14,8 @@ from live.support.fixtures import Attach, Serving
 from live.support.model import model_of
 from live.support.serving import Server, asked, http, stopped
 
+pytestmark = pytest.mark.quiet
+
 REQUESTS = 20
 DELAY_S = 0.05
 

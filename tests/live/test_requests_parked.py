@@ -20,6 +20,8 @@ from live.support.model import model_of
 from live.support.recording import Recording
 from live.support.serving import Server, answered, asked, exchanged, http, served, stopped
 
+pytestmark = pytest.mark.quiet
+
 MS = 1_000_000
 FLUSH_US = 20_000
 

@@ -17,6 +17,7 @@ from unit.support.joined import guest_builder, host
 from unit.support.shapes import SHAPES
 
 S = 1_000_000_000
+pytestmark = pytest.mark.quiet
 
 
 @pytest.mark.timeout(300)
