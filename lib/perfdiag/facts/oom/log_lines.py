@@ -26,7 +26,8 @@ _STAMP = r"\[ {0,12}([0-9]{1,10})\.([0-9]{6})\] ?"
 _LEVEL = r"(?:<[0-9]{1,4}>|[a-z0-9]{3,8} {0,4}:[a-z]{3,6} {0,4}: )?"
 _OTHERS = re.compile(r"(?:<([0-9]{1,4})>|(?!kern )[a-z0-9]{3,8} {0,4}:[a-z]{3,6} {0,4}: )\[")
 _MONOTONIC = re.compile(rf"{_LEVEL}{_STAMP}(?:\[ {{0,8}}([TC][0-9]{{1,9}})\] ?)?(.*)", re.DOTALL)
-_JOURNAL_MONOTONIC = re.compile(rf"{_STAMP}([^ :]{{1,255}}) kernel: (.*)", re.DOTALL)
+_OF_KERNEL = " kernel: "
+_JOURNAL_MONOTONIC = re.compile(rf"{_STAMP}([^ :]{{1,255}}){_OF_KERNEL}(.*)", re.DOTALL)
 _MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}
 _MONTH = "|".join(_MONTHS)
 _CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]{1,9}))?"
@@ -87,7 +88,7 @@ def _of_form(line: str, now_ns: int) -> Entry | None:
 
 
 def _kmsg(line: str) -> Entry | None:
-    match = _KMSG.fullmatch(line)
+    match = _KMSG.fullmatch(line) if line[:1].isdigit() else None  # most lines of most logs are none
     if match is None:
         return None
     if int(match[1]) >> 3 != KERNEL:
@@ -109,8 +110,7 @@ def unescaped(text: str) -> str:
 
 
 def _monotonic(line: str) -> Entry | None:
-    match = _JOURNAL_MONOTONIC.fullmatch(line)
-    if match:
+    if _OF_KERNEL in line and (match := _JOURNAL_MONOTONIC.fullmatch(line)):
         return Entry(match[4], _stamp(match[1], match[2]))
     match = _MONOTONIC.fullmatch(line)
     return Entry(match[4], _stamp(match[1], match[2]), None, match[3] or "") if match else None

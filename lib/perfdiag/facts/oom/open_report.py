@@ -40,6 +40,7 @@ class Open:
     victims: dict[int, Victim] = field(default_factory=dict)  # by pid
     reaped: set[int] = field(default_factory=set)
     unreaped: set[int] = field(default_factory=set)
+    kills: int = 0
 
     def finished(self) -> Report:
         """Return all that was read; sizes in pages are known now."""
@@ -63,6 +64,7 @@ class Open:
             victims=tuple(self.victims.values()),
             reaped=sorted(self.reaped),
             unreaped=sorted(self.unreaped),
+            kills=self.kills,
         )
 
 
@@ -107,14 +109,14 @@ def row_of(columns: list[str], text: str) -> Task | None:
     if match is None:
         return None
     pid, *words, name = match.groups()
-    numbers = dict(zip([*_FIRST_COLUMNS, *columns, "adj"], map(int, words), strict=True))
+    numbers = dict(zip([*_FIRST_COLUMNS, *columns, "adj"], words, strict=True))
     return Task(
         pid=int(pid),
         name=name,
-        resident_bytes=max(0, numbers["rss"]),
-        page_table_bytes=max(0, numbers.get("pgtables_bytes", 0)),
-        swap_bytes=max(0, numbers.get("swapents", 0)),
-        oom_score_adj=numbers["adj"],
+        resident_bytes=max(0, int(numbers["rss"])),
+        page_table_bytes=max(0, int(numbers.get("pgtables_bytes", 0))),
+        swap_bytes=max(0, int(numbers.get("swapents", 0))),
+        oom_score_adj=int(numbers["adj"]),
     )
 
 

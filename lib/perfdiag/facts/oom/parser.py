@@ -188,7 +188,7 @@ class _Reader:
 
     def _forget(self, oldest: Open) -> None:
         self._reports_left_out += 1
-        self._kills_left_out += oldest.report.kills
+        self._kills_left_out += oldest.kills
         self._tasks -= len(oldest.rows)
         self._victims -= len(oldest.victims)
         for pid in oldest.victims:
@@ -236,7 +236,7 @@ class _Reader:
             not chosen and found.victims and found.report.whole_group is None
         ):  # its beginning is not in the log
             found = self._begin(entry, begin=False)
-        found.report = replace(found.report, kills=found.report.kills + 1)
+        found.kills += 1
         if pid in found.victims:
             return  # with memory.oom.group the first one is told twice
         if self._victims >= MOST_VICTIMS:
