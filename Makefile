@@ -42,6 +42,7 @@ demo: build workloads ## start a workload with a known ailment and diagnose it
 
 # The lab is made beside the unit tests.  Tests run on all CPUs side by side, then those marked quiet one after the other.
 # It says first how long it takes: what the last whole run here took is the only figure that holds for a machine.
+ALL_TIERS := tests/unit tests/live tests/lab --quick
 BESIDE_OTHERS := --numprocesses auto --maxprocesses 8 -m "not quiet"
 test: build workloads man ## install what is needed, build, run unit and live tests, the latter on stock Linux 6.1 too
 	$(Q)echo "make test: $$(cat build/test-duration 2>/dev/null || echo 'the first run here may take an hour or more'):" \
@@ -51,11 +52,11 @@ test: build workloads man ## install what is needed, build, run unit and live te
 	trap wait EXIT; $(AS_ROOT) $(PYTHON) -m pytest tests/unit $(BESIDE_OTHERS) || failed=1; \
 	wait $$!; cat build/lab.log; \
 	$(AS_ROOT) $(PYTHON) -m pytest tests/live $(BESIDE_OTHERS) --durations 20 || failed=1; \
-	$(AS_ROOT) $(PYTHON) -m pytest tests/unit tests/live tests/lab --quick -m quiet --durations 20 || failed=1; \
+	$(AS_ROOT) $(PYTHON) -m pytest $(ALL_TIERS) -m quiet --durations 20 || failed=1; \
 	echo "the last run here took $$((SECONDS / 60 + 1)) minutes" >build/test-duration; [ -z "$$failed" ]
 
 test-failed: build workloads man ## run again what failed when tests last ran, one after the other
-	$(Q)$(AS_ROOT) $(PYTHON) -m pytest tests/unit tests/live tests/lab --quick --last-failed --last-failed-no-failures none $(ARGS)
+	$(Q)$(AS_ROOT) $(PYTHON) -m pytest $(ALL_TIERS) --last-failed --last-failed-no-failures none $(ARGS)
 
 clean: ## remove build/
 	$(Q)rm -rf build

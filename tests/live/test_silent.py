@@ -74,11 +74,7 @@ def after_a_pause(server: Server, cleanup: Cleanup) -> None:
     connection.sendall(http("/hung"))
 
 
-@pytest.mark.parametrize(
-    ("ask", "never"),
-    [(first_question, 1), (right_after_an_answer, 0), (after_a_pause, 0)],
-    ids=["first_question-1", "right_after_an_answer-0", "after_a_pause-0"],
-)
+@pytest.mark.parametrize(("ask", "never"), [(first_question, 1), (right_after_an_answer, 0), (after_a_pause, 0)])
 def test_a_question_read_before_the_window(
     ask: Callable[[Server, Cleanup], None], never: int, serving: Serving, attach: Attach, cleanup: Cleanup
 ) -> None:
