@@ -74,6 +74,13 @@ def test_a_look_up_by_name_is_of_none_where_there_are_two() -> None:
     assert "sshfs" not in found.claim and "the mount is unknown" in found.limits
 
 
+def test_opening_the_files_of_a_mount_and_reading_them_are_one_finding() -> None:
+    builder = Builder().fact("/proc/100/mountinfo", MOUNTS).thread(cpu_user="2 s")
+    builder.row("remote.fs", FUSE, durations={"9 ms": 100}).row("remote.fs", "syscall:openat", durations={"9 ms": 500})
+    found = finding(builder.model(), ID)
+    assert found.claims.keys() == {("remote.fs", FUSE), ("remote.fs", "syscall:openat")}
+
+
 def test_each_mount_is_its_own_finding() -> None:
     builder = served({"80 ms": 50}).row("remote.fs", FUSE, durations={"20 ms": 100})
     found = findings(builder.model(), ID)

@@ -65,22 +65,21 @@ def remote(model: Model) -> Iterable[Outcome]:
         return
     mounts: dict[str, list[Row]] = {}
     for (_account, key), group in by_key(rows).items():
-        mounts.setdefault(key, []).extend(group)
-    small: list[Row] = []
-    for group in mounts.values():
-        if worth(model, total_ns(group)):
-            yield _slow(model, group, [group[0].key])
-        else:
-            small += group
-    if worth(model, total_ns(small)):
-        yield _slow(model, small, sorted({row.key for row in small}, key=lambda key: -total_ns(mounts[key])))
+        mount = _mount_of(model, key)
+        mounts.setdefault(mount.device if mount else key, []).extend(group)
+    groups = sorted(mounts.values(), key=total_ns, reverse=True)
+    small = [group for group in groups if not worth(model, total_ns(group))]
+    for group in groups[: len(groups) - len(small)]:
+        yield _slow(model, group, others=0)
+    together_small = [row for group in small for row in group]
+    if worth(model, total_ns(together_small)):
+        yield _slow(model, together_small, others=len(small) - 1)
 
 
-def _slow(model: Model, rows: Sequence[Row], keys: Sequence[str]) -> Finding:
-    """Return the finding on the mounts `keys`, the largest first, and on the waits for them."""
-    largest, others = next(row for row in rows if row.key == keys[0]), len(keys) - 1
-    mount = _mount_of(model, keys[0])
-    name, fstype = _name_of(largest, mount), mount.fstype if mount else ""
+def _slow(model: Model, rows: Sequence[Row], *, others: int) -> Finding:
+    """Return the finding on waits for a mount, and for `others` that are smaller: those of the largest first."""
+    keys, mount = {row.key for row in rows}, _mount_of(model, rows[0].key)
+    name, fstype = _name_of(rows[0], mount), mount.fstype if mount else ""
     name += f" and {others} smaller mount{'s' * (others > 1)}" if others else ""
     whole = together(rows)
     typical = typical_ns(whole)
