@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -27,27 +28,26 @@ from live.tools import test_engines, test_flushlat, test_pgcache, test_runqlat, 
 DECLINED = ("5.10",)  # too old for the ledger: see test_declined.py
 PREEMPTION = {"default": (), "full": ("preempt=full",)}
 QUICK_KERNEL = "6.1"
+QUICK = Path(__file__).with_name("quick.txt")
 KILLED = 128 + 9
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kernel", action="append", help="a kernel of the lab; all, if not given")
-    parser.addoption("--quick", action="store_true", help=f"one boot, of {QUICK_KERNEL}, that looks at every probe")
+    parser.addoption("--quick", action="store_true", help=f"the tests of {QUICK.name}, in one boot")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long in a guest, or looks once more at a probe that others check: to be over in minutes."""
+    """Leave out what is not in `QUICK`: to be over in minutes."""
     if not config.getoption("--quick"):
         return
-    long = [
-        item
-        for item in items
-        if ("guest" in getattr(item, "fixturenames", ()) and item.get_closest_marker("long"))
-        or "NOTSET" in item.name  # is about no kernel that was asked for
+    names = set(QUICK.read_text().splitlines())
+    left_out = [
+        item for item in items if item.path.parent == QUICK.parent and f"{item.path.name}::{item.name}" not in names
     ]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in long]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def wanted(config: pytest.Config) -> list[str]:

@@ -11,7 +11,6 @@ from live.support.fixtures import Start, Trace
 SPIN_NS = 3_000_000_000
 
 
-@pytest.mark.long
 def test_half_of_the_time_at_half_of_the_clock(clocks: Guest, start: Start, trace: Trace) -> None:  # noqa: F811
     """What is computed before and after the change; samples of 3 s are good to 10 %."""
     slow, fast = (start("spin", "--duration-ms", SPIN_NS // 1_000_000, "--cpu", 1) for _ in range(2))
@@ -29,7 +28,6 @@ def test_half_of_the_time_at_half_of_the_clock(clocks: Guest, start: Start, trac
     assert 0.8 * fast_ns <= ran[str(FAST)] <= 1.2 * fast_ns + SPIN_NS / 2, (ran, fast_ns)
 
 
-@pytest.mark.long
 def test_only_the_process_counts(clocks: Guest, start: Start, trace: Trace) -> None:  # noqa: F811
     target = start("spin", "--duration-ms", SPIN_NS // 1_000_000, "--cpu", 1)
     script = trace("cpufreqlow", target)
@@ -40,7 +38,6 @@ def test_only_the_process_counts(clocks: Guest, start: Start, trace: Trace) -> N
     assert seen.number("@ran_ns", str(SLOW)) == pytest.approx(truth["cpu_ns"], rel=0.1)
 
 
-@pytest.mark.long
 def test_a_clock_that_does_not_change(clocks: Guest, start: Start, trace: Trace) -> None:  # noqa: F811
     """As on a host where somebody left it behind: it is read, once."""
     clocks.run(set_to(SLOW))

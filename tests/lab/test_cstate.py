@@ -9,7 +9,6 @@ from lab.test_idle import COUNT, only, usage
 from live.support.fixtures import Start, Trace
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("waker", ["timer", "another CPU"])
 def test_the_only_state(guest: Guest, start: Start, trace: Trace, waker: str) -> None:
     state = 3

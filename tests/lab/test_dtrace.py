@@ -15,7 +15,7 @@ from lab.support.nfs import nfs
 from lab.support.servers import Java, Session
 from live.support.fixtures import Cleanup, Start
 
-pytestmark = [pytest.mark.dtrace, pytest.mark.long]
+pytestmark = pytest.mark.dtrace
 
 NAMES = sorted(path.stem for path in SCRIPTS.glob("*.d"))
 MODULES = "kvm_amd nfs nfsv4"  # scripts may trace these

@@ -16,7 +16,7 @@ from lab.support.guest import CPUS, Guest
 from lab.support.processes import GuestWorkload, Process
 from live.support.fixtures import Cleanup, Start
 
-pytestmark = [pytest.mark.dtrace, pytest.mark.long]
+pytestmark = pytest.mark.dtrace
 
 RECORDER = ("/run/bin/perfdiag-recorder", "--engine", "dtrace", "--scripts", "/lab")
 

@@ -21,7 +21,7 @@ from live.support.workload import ROOT
 from live.tools.test_pgcache import COUNT as READS
 from live.tools.test_pgcache import MEBIBYTES, READ_US
 
-pytestmark = [pytest.mark.dtrace, pytest.mark.long]
+pytestmark = pytest.mark.dtrace
 
 KILLED = 137
 SPIN_NS = 3_000_000_000

@@ -13,7 +13,7 @@ from lab.support.processes import Process
 from live.support.fixtures import Attach, Cleanup, Start
 from live.tools.test_ledger import compare, recorded
 
-pytestmark = [pytest.mark.dtrace, pytest.mark.long]
+pytestmark = pytest.mark.dtrace
 
 NAME = 'a"b,"d":1]'
 

@@ -16,8 +16,6 @@ from live.tools.test_engines import (  # noqa: F401
     test_writes_that_are_synchronous,
 )
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture
 def host(guest: Guest) -> str:

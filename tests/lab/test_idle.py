@@ -47,11 +47,11 @@ def cpu_line(recording: Recording, number: int) -> schema.Cpu:
 @pytest.mark.parametrize(
     ("waker", "state"),
     [
-        pytest.param("timer", 0, marks=pytest.mark.long),
+        ("timer", 0),
         ("timer", 1),
-        pytest.param("timer", 3, marks=pytest.mark.long),
-        pytest.param("another CPU", 0, marks=pytest.mark.long),
-        pytest.param("another CPU", 1, marks=pytest.mark.long),
+        ("timer", 3),
+        ("another CPU", 0),
+        ("another CPU", 1),
         ("another CPU", 3),
     ],
 )
@@ -96,7 +96,6 @@ def test_each_state_is_counted_as_the_kernel_counts(guest: Guest, start: Start, 
     assert sum(seen.values()) >= 0.9 * COUNT, (seen, before, after)
 
 
-@pytest.mark.long
 def test_recording_wakes_no_idle_cpu(guest: Guest, start: Start, attach: Attach) -> None:
     """A target that sleeps: CPUs enter idle states as often with a recorder as without one."""
     target = start("wake")  # not told to begin: it waits for work

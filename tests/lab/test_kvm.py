@@ -55,7 +55,6 @@ def test_every_exit_is_counted_by_its_reason(start: Start, record: Record) -> No
     assert ns_of(thread, "vm.guest") and 0.9 * whole_ns <= inside_ns <= 1.2 * whole_ns, (truth, table(thread))
 
 
-@pytest.mark.long
 def test_the_emulator_s_work_is_time_of_the_exits_it_was_asked_in(start: Start, record: Record) -> None:
     """User space emulates a slow disk: so much time, at that port, and that is the first finding."""
     recording, truth = record(start("kvm_guest", "--ins", 211, "--outs", 0, "--service-us", 500, "--spins", 0))
@@ -162,7 +161,6 @@ def test_hundreds_of_virtual_cpus(start: Start, attach: Attach) -> None:
     assert after_bytes - before_bytes < 1 << 20, (before_bytes, after_bytes)
 
 
-@pytest.mark.long
 def test_thousands_of_ports_are_counted_the_last_ones_together(start: Start, record: Record) -> None:
     options = ("--ports", 4099, "--outs", 0, "--ins", 0, "--cpuids", 3, "--writes", 0, "--halts", 1, "--spins", 0)
     recording, _ = record(start("kvm_guest", *options))
@@ -171,7 +169,6 @@ def test_thousands_of_ports_are_counted_the_last_ones_together(start: Start, rec
     assert recording.footer.lost["vm_exits_full"] == 0
 
 
-@pytest.mark.long
 def test_without_the_modules_it_is_said(guest: Guest, start: Start, record: Record) -> None:
     guest.run(f"rmmod {' '.join(MODULES)}")
     recording, _ = record(start("spin", "--duration-ms", 100))

@@ -74,7 +74,6 @@ def test_a_writer_is_paused_for_its_own_pages(guest: Guest, slow: str, start: St
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.long
 def test_a_victim_is_told_from_the_culprit(guest: Guest, slow: str, start: Start, attach: Attach) -> None:
     """One that writes a little waits behind one that fills the disk, and the recording has both."""
     culprit = start("flush", "--mode", "none", "--count", 200, "--bytes", MEBIBYTE // 8, "--file", f"{slow}/culprit")
@@ -92,7 +91,6 @@ def test_a_victim_is_told_from_the_culprit(guest: Guest, slow: str, start: Start
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.long
 def test_a_writer_that_is_not_held_only_sleeps(guest: Guest, slow: str, start: Start, record: Record) -> None:
     """What is near the limit is looked at, and not paused: the sleep that follows is no pause."""
     recording, truth = record(start("flush", "--mode", "none", "--count", 11, "--bytes", PAGE, "--file", f"{slow}/a"))
@@ -117,7 +115,6 @@ def test_files_that_are_read_from_disk(guest: Guest, slow: str, start: Start, re
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.long
 def test_what_is_written_is_no_miss(guest: Guest, slow: str, start: Start, record: Record) -> None:
     """A write brings pages into memory as well, and faults of a mapping do for reading."""
     recording, _ = record(start("flush", "--mode", "none", "--count", 101, "--bytes", PAGE, "--file", f"{slow}/new"))
@@ -169,7 +166,6 @@ def test_at_the_hard_limit(guest: Guest, slow: str, start: Start, record: Record
     assert abs(file.bytes - 13 * MEBIBYTE - again) < 0.2 * again, (file, again)
 
 
-@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_books_close_where_reclaim_is_preempted(guest: Guest, tmp_path: Any, start: Start, attach: Attach) -> None:
     """One of many that want a CPU frees memory for each page it reads: 7.0 and later may switch within a tracepoint."""

@@ -25,10 +25,7 @@ CONNECTIONS = "/sock_diag/nfs"
 Calls = Mapping[str, tuple[int, int, int, int]]
 
 
-def versions(*, long: float) -> pytest.MarkDecorator:
-    """Return what runs a test with each version of NFS, with one of them only where there is time."""
-    marks = {long: [pytest.mark.long]}
-    return pytest.mark.parametrize("version", [pytest.param(each, marks=marks.get(each, [])) for each in (3, 4.2)])
+each_version = pytest.mark.parametrize("version", [3, 4.2])
 
 
 names = (f"file-{number}" for number in itertools.count(1))
@@ -79,7 +76,7 @@ def assert_acknowledged(recording: Recording, mount: NfsMount, number: int, thre
     assert held.receiver_ns <= held.busy_ns <= recording.wall_ns + FACTS_NS, held
 
 
-@versions(long=3)
+@each_version
 def test_small_and_large_flushes(version: float, guest: Guest, cleanup: Cleanup, start: Start, record: Record) -> None:
     """64 KiB are made safe by one stable WRITE, 2 MiB by a COMMIT: both are waited for in nfs.commit."""
     mount = cleanup.enter_context(nfs(guest, version=version, flush_ms=FLUSH_MS))
@@ -111,7 +108,7 @@ def test_small_and_large_flushes(version: float, guest: Guest, cleanup: Cleanup,
         assert count * FLUSH_MS * MILLISECOND <= answers[slow].sum_ns <= calls[slow].wire_ns, (answers, calls[slow])
 
 
-@versions(long=4.2)
+@each_version
 def test_small_files(version: float, guest: Guest, cleanup: Cleanup, start: Start, record: Record) -> None:
     """Names and attributes are nfs.metadata, and what close makes safe is nfs.commit, though the file is closed."""
     mount = cleanup.enter_context(nfs(guest, version=version))
@@ -134,7 +131,7 @@ def test_small_files(version: float, guest: Guest, cleanup: Cleanup, start: Star
         assert_counted(calls[name], before, after, left_out(recording))
 
 
-@versions(long=3)
+@each_version
 def test_locks(version: float, guest: Guest, cleanup: Cleanup, start: Start, record: Record) -> None:
     """Calls for a lock are nfs.lock; the wait for a process of this host that has it is that of a file lock."""
     # A server may lend a file to a client (7.2 does), which then locks it for its processes without a call.
@@ -166,7 +163,6 @@ def test_a_synchronous_mount(guest: Guest, cleanup: Cleanup, start: Start, recor
     assert (flushes["fsync"].count, flushes["fsync"].writes) == (13, 0), flushes
 
 
-@pytest.mark.long
 def test_a_long_way(guest: Guest, cleanup: Cleanup, start: Start, record: Record) -> None:
     """Time on the wire is the client's time until the answer, and not the server's."""
     mount = cleanup.enter_context(nfs(guest))
@@ -181,7 +177,6 @@ def test_a_long_way(guest: Guest, cleanup: Cleanup, start: Start, record: Record
     assert write.wire_ns - answered.sum_ns >= 7 * 40 * MILLISECOND, (write, answered)
 
 
-@pytest.mark.long
 def test_a_server_that_is_gone(guest: Guest, cleanup: Cleanup, start: Start, attach: Attach) -> None:
     """A hard mount without a server holds the target, not the recorder, and the open wait tells."""
     mount = cleanup.enter_context(nfs(guest))
@@ -198,7 +193,6 @@ def test_a_server_that_is_gone(guest: Guest, cleanup: Cleanup, start: Start, att
     assert flush.truth()["flush_ns"] >= 3_000 * MILLISECOND
 
 
-@pytest.mark.long
 def test_nfs_that_comes_later(
     guest: Guest, tmp_path: GuestPath, cleanup: Cleanup, start: Start, attach: Attach
 ) -> None:

@@ -68,7 +68,6 @@ def test_a_mount_that_was_used(guest: Guest, cleanup: Cleanup, start: Start, att
     assert names(recording, mount.object) == {shown(mount)}
 
 
-@pytest.mark.long
 def test_a_mount_that_is_in_use(guest: Guest, cleanup: Cleanup, start: Start, attach: Attach) -> None:
     """Unmounted lazily it is in use until its file is closed, and has no place any longer where it could be found."""
     mount = cleanup.enter_context(nfs(guest, version=4.2, flush_ms=FLUSH_MS))
@@ -87,7 +86,6 @@ def test_a_mount_that_is_in_use(guest: Guest, cleanup: Cleanup, start: Start, at
     assert names(recording, mount.object) == {shown(mount)}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("between", [False, True], ids=["at once", "later"])
 def test_another_one_is_mounted(
     between: bool, guest: Guest, tmp_path: GuestPath, cleanup: Cleanup, start: Start, attach: Attach

@@ -12,7 +12,7 @@ FLUSH_MS = 50
 MILLISECOND = 1_000_000
 SMALL, LARGE = (64 << 10, 13), (2 << 20, 7)  # bytes, flushes: what is small is one WRITE, stable at once
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])

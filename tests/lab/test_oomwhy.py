@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lab.support.guest import Guest
 from lab.support.processes import GuestWorkload
 from lab.test_oom import LIMIT_MIB, limited, protect
@@ -12,7 +10,6 @@ from live.support.fixtures import Cleanup, Start, Trace
 KILLED = 137
 
 
-@pytest.mark.long
 def test_the_limit_of_a_group(guest: Guest, start: Start, trace: Trace, cleanup: Cleanup) -> None:
     group = cleanup.enter_context(limited(guest, "tight", LIMIT_MIB))
     target = start("devour", "--mebibytes", 2 * LIMIT_MIB, prepare=f"echo $pid >{group}/cgroup.procs")
@@ -26,7 +23,6 @@ def test_the_limit_of_a_group(guest: Guest, start: Start, trace: Trace, cleanup:
     )
 
 
-@pytest.mark.long
 def test_the_memory_of_the_host(guest: Guest, start: Start, trace: Trace, cleanup: Cleanup) -> None:
     """In pieces: much is free, but nowhere four pages together."""
     pipes = start("devour", "--mode", "pipes", "--mebibytes", 1400)

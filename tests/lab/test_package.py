@@ -10,8 +10,6 @@ import pytest
 
 from lab.support.guest import ROOT, Guest
 
-pytestmark = pytest.mark.long
-
 
 @pytest.mark.timeout(900)
 def test_latency_runs_from_the_package_alone(guest: Guest, tmp_path_factory: pytest.TempPathFactory) -> None:

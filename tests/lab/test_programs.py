@@ -20,8 +20,6 @@ for statement in $(seq {COUNT}); do echo "SELECT pg_sleep({SLEEP_MS / 1000}), 's
 until [ $(grep -c secret out) = {COUNT} ]; do sleep 0.1; done
 """
 
-pytestmark = pytest.mark.long
-
 
 @pytest.mark.dtrace
 def test_statements_of_postgresql(guest: Guest, cleanup: Cleanup) -> None:

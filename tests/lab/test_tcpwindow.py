@@ -17,7 +17,6 @@ tc qdisc add dev lo root netem delay 10ms loss {loss}% limit 100000
 FAST_NETWORK = "tc qdisc del dev lo root; ip link set lo mtu 65536 gso_max_segs 65535"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "window", "sent", "holder"),
     [

@@ -9,7 +9,6 @@ from lab.support.host import guest_cgroup
 from live.support.fixtures import Start, Trace
 
 
-@pytest.mark.long
 def test_a_quota_of_20_percent(guest: Guest, start: Start, trace: Trace) -> None:
     with guest_cgroup(guest, "cpu", "quota", cfs_period_us=100_000, cfs_quota_us=20_000) as group:
         workload = start("spin", "--duration-ms", 3000, prepare=f"echo $pid >{group}/cgroup.procs")
@@ -24,7 +23,6 @@ def test_a_quota_of_20_percent(guest: Guest, start: Start, trace: Trace) -> None
     assert sum(seen.sums("@groups").values()) >= throttled.count
 
 
-@pytest.mark.long
 def test_without_a_quota_nobody_is_throttled(start: Start, trace: Trace) -> None:
     """Waits for a CPU alone do not count."""
     workload = start("spin", "--threads", 2, "--cpu", 1, "--duration-ms", 1000)

@@ -22,7 +22,6 @@ NAMES = sorted(path.stem for path in TOOLS.glob("*.bt") if not only_of(path.stem
 MODULES = "kvm_amd nfs nfsv4 acpi_cpufreq"  # scripts may trace these
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(GUEST_LOADS))
 def test_the_newest_version_parses_what_only_guests_can_run(
     name: str, guest: Guest, start: Start, trace: Trace
@@ -37,7 +36,6 @@ def test_the_newest_version_parses_what_only_guests_can_run(
     script.stop()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_it_parses_and_ends_with_its_target(name: str, guest: Guest, start: Start, trace: Trace) -> None:
     """With every driver there is; then Ctrl-C: nothing is printed that is not described."""

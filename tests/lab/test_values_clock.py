@@ -78,13 +78,11 @@ def test_a_clock_at_half_is_found(clocks: Guest, start: Start, record: Record) -
     assert trial.undo == "cpupower frequency-set -f 1200000kHz"
 
 
-@pytest.mark.long
 def test_a_full_clock_is_fine(clocks: Guest, start: Start, record: Record) -> None:
     found = said(spinning(start, record))
     assert isinstance(found, Check) and found.number == pytest.approx(1.0), found
 
 
-@pytest.mark.long
 def test_a_clock_that_changes_is_weighed_by_the_targets_time(clocks: Guest, start: Start, attach: Attach) -> None:
     """Slower from the middle on; what it ran before and after is known from the intervals of the recording."""
     uptime = "cut -d ' ' -f 1 /proc/uptime\n"

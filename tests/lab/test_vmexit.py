@@ -13,7 +13,6 @@ def _kvm(guest: Guest) -> None:
     guest.run("modprobe kvm_amd")
 
 
-@pytest.mark.long
 def test_exits_by_reason(start: Start, trace: Trace) -> None:
     workload = start("kvm_guest", "--rounds", 3, "--service-us", 50)
     script = trace("vmexit", workload)
@@ -33,7 +32,6 @@ def test_exits_by_reason(start: Start, trace: Trace) -> None:
     assert abs(sum(each.count for each in exits) - seen.stats("@stays").count) <= 1
 
 
-@pytest.mark.long
 def test_a_halt_inside_the_kernel(start: Start, trace: Trace) -> None:
     options = ("--irqchip", 1, "--halts", 61, "--halt-us", 5000, "--outs", 7, "--ins", 0, "--writes", 0)
     workload = start("kvm_guest", *options)
@@ -46,7 +44,6 @@ def test_a_halt_inside_the_kernel(start: Start, trace: Trace) -> None:
     assert seen.stats("@exits", "user", "IOIO").count == 7
 
 
-@pytest.mark.long
 def test_other_guests_are_not_traced(start: Start, trace: Trace) -> None:
     script = trace("vmexit", start("sleeper"))
     start("kvm_guest").run()

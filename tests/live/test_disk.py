@@ -15,8 +15,7 @@ from live.support.truth import assert_mostly, assert_waited
 FLUSH_US = 20_000
 READ_US = 2_000
 FILE_SYSTEMS = [
-    pytest.param(name, marks=[pytest.mark.may_skip(f"{name} in the kernel"), *more])
-    for name, more in {"ext4": [], "xfs": [pytest.mark.long], "btrfs": [pytest.mark.long]}.items()
+    pytest.param(name, marks=pytest.mark.may_skip(f"{name} in the kernel")) for name in ("ext4", "xfs", "btrfs")
 ]
 
 

@@ -29,7 +29,7 @@ def workers(recording: Recording, pid: int) -> list[schema.Thread]:
     return [row for row in recording.of_process(pid) if row.tid != pid]
 
 
-@pytest.mark.parametrize("mode", ["mutex", pytest.param("rwlock", marks=pytest.mark.long)])
+@pytest.mark.parametrize("mode", ["mutex", "rwlock"])
 @pytest.mark.parametrize("stacks", [False, True])
 def test_a_lock_held_20_of_21_ms(mode: str, stacks: bool, start: Start, record: Record) -> None:
     recording, truth = record(start("lock", "--mode", mode, "--duration-ms", 1500), stacks=stacks)
@@ -57,7 +57,7 @@ def test_who_holds_a_lock_long_is_named_not_who_hands_it_on(start: Start, record
     assert 2 * sum(row.waker_count for row in rows) > sum(row.count for row in rows), rows
 
 
-@pytest.mark.parametrize("mode", ["condition", pytest.param("semaphore", marks=pytest.mark.long)])
+@pytest.mark.parametrize("mode", ["condition", "semaphore"])
 def test_an_idle_pool_waits_for_no_lock(mode: str, start: Start, record: Record) -> None:
     recording, truth = record(start("condition", "--mode", mode), stacks=True)
     threads = workers(recording, truth["pid"])
@@ -70,7 +70,7 @@ def test_an_idle_pool_waits_for_no_lock(mode: str, start: Start, record: Record)
     assert model.parked_ns > 0.9 * truth["idle_ns"]
 
 
-@pytest.mark.parametrize("mode", ["flock", pytest.param("fcntl", marks=pytest.mark.long)])
+@pytest.mark.parametrize("mode", ["flock", "fcntl"])
 def test_a_file_lock(mode: str, tmp_path: Path, start: Start, record: Record) -> None:
     waiter = start("file_lock", "--mode", mode, "--file", tmp_path / "lock")
     recording, truth = record(waiter, only=True)

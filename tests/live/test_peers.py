@@ -30,7 +30,6 @@ def test_a_peer_that_answers_after_50_ms(start: Start, record: Record) -> None:
     assert socket.waits_unasked == 0, "each wait is for the answer to a question"
 
 
-@pytest.mark.long
 def test_a_peer_awaited_in_poll(start: Start, record: Record) -> None:
     """Poll on one socket is a wait for that socket's peer; database clients wait that way."""
     recording, truth = record(start("peer", "--count", 11, "--how", "poll"), only=True)
@@ -40,7 +39,7 @@ def test_a_peer_awaited_in_poll(start: Start, record: Record) -> None:
     assert row.object == f"peer:127.0.0.1:{truth['port']}"
 
 
-@pytest.mark.parametrize("mode", ["send", pytest.param("sendfile", marks=pytest.mark.long)])
+@pytest.mark.parametrize("mode", ["send", "sendfile"])
 def test_a_receiver_with_a_small_window(mode: str, tmp_path: Path, start: Start, record: Record) -> None:
     data = tmp_path / "read.data"
     data.write_bytes(bytes(1 << 20))
@@ -72,9 +71,7 @@ def test_a_connection_that_takes_a_second(how: str, start: Start, record: Record
     assert first.id == "NET-CONNECT-SLOW" and first.share > 0.9 and first.mechanism is Mechanism.FAILED, first
 
 
-@pytest.mark.parametrize(
-    ("mode", "account"), [("pipe", "ipc.pipe"), pytest.param("unix", "ipc.unix", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize(("mode", "account"), [("pipe", "ipc.pipe"), ("unix", "ipc.unix")])
 def test_a_local_process_that_thinks(mode: str, account: str, start: Start, record: Record) -> None:
     ping = start("pingpong", "--mode", mode, "--think-us", 5000, "--count", 101)
     recording, truth = record(ping, only=True)
@@ -140,7 +137,6 @@ def test_workers_that_are_fed_by_the_clock_are_kept_by_nobody(attach: Attach, cl
     assert any(each.inside and [other.pid for other in each.others] == [pid] for each in found), found
 
 
-@pytest.mark.long
 def test_every_switch_of_a_fast_ping_pong_is_booked(start: Start, record: Record) -> None:
     """The worst case: a switch every few microseconds, and every single wait is counted."""
     ping = start("pingpong", "--cpu", 0, "--count", 50_021)

@@ -103,7 +103,6 @@ def test_a_client_that_waits_for_one_answer(call: str, items: str, start: Start,
     assert row.object == f"peer:127.0.0.1:{truth['port']}", row
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("call", "items"), OTHERS)
 def test_who_may_wait_for_work(call: str, items: str, start: Start, record: Record) -> None:
     """Not for whoever happens to owe an answer meanwhile: that is told with the connections."""

@@ -12,9 +12,7 @@ ID = "CPU-SPINNING"
 INSTEAD = {"CPU-BOUND", "CPU-KERNEL-HEAVY", "CPU-SINGLE-THREAD"}
 
 
-@pytest.mark.parametrize(
-    "how", ["yield", "recv", *(pytest.param(how, marks=pytest.mark.long) for how in ("poll", "epoll"))]
-)
+@pytest.mark.parametrize("how", ["yield", "recv", "poll", "epoll"])
 def test_who_only_asks_burns_its_time(how: str, start: Start, record: Record) -> None:
     recording, truth = record(start("busy_poll", "--how", how, "--cpu-ms", 450))
     assert truth["asked"] % 101 == 0 and truth["found"] == 0

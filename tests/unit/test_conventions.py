@@ -147,6 +147,18 @@ def test_files_stay_short() -> None:
     assert [name for name in LONGER_FILES if lines.get(name, 0) <= LONGEST_FILE] == [], "no longer long: remove it"
 
 
+def test_tests_that_the_quick_lab_names_are_there() -> None:
+    lines = (ROOT / "tests/lab/quick.txt").read_text().splitlines()
+    named = [
+        re.fullmatch(r"(test_\w+\.py)::(test_\w+)\[6\.1-default.*\]", line)
+        for line in lines
+        if line[:1] not in ("", "#")
+    ]
+    assert named and all(named)
+    for match in named:
+        assert re.search(rf"\b{match[2]}\b", (ROOT / "tests/lab" / match[1]).read_text()), match[0]
+
+
 def test_no_leftovers() -> None:
     words = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"]) + r")\b")
     found = [

@@ -10,8 +10,6 @@ import select
 import socket
 from collections.abc import Callable, Iterator
 
-import pytest
-
 from live.support.fixtures import Start, Trace
 
 LIMIT = 64
@@ -30,7 +28,6 @@ def no_descriptor_left() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.long
 def test_opens_beyond_the_limit(start: Start, trace: Trace) -> None:
     leak = start("fd_leak", "--limit", LIMIT, "--attempts", ATTEMPTS)
     script = trace("fdlimit", leak)

@@ -13,7 +13,6 @@ from live.support.host import slow_disk
 FLUSH_US = 20_000
 
 
-@pytest.mark.long
 def test_flushes_of_a_slow_disk(tmp_path: Path, cleanup: Cleanup, start: Start, trace: Trace) -> None:
     disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", flush_us=FLUSH_US))
     flush = start("flush", "--mode", "fsync", "--count", 23, "--file", disk.mountpoint / "journal.db")

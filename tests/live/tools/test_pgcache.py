@@ -16,7 +16,6 @@ COUNT = 51
 READ_US = 5000
 
 
-@pytest.mark.long
 def test_a_file_that_is_read_three_times(tmp_path: Path, cleanup: Cleanup, start: Start, trace: Trace) -> None:
     """A page of each MiB: the first round comes from the disk."""
     disk = cleanup.enter_context(slow_disk(tmp_path, "ext4", read_us=READ_US, fill={"data": MEBIBYTES}))

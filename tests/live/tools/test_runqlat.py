@@ -11,7 +11,6 @@ from live.support.fixtures import Start, Trace
 SHARED_CPU = max(os.sched_getaffinity(0))
 
 
-@pytest.mark.long
 def test_two_threads_share_a_cpu(start: Start, trace: Trace) -> None:
     """Each of them can run all the time: what it does not run it waits."""
     spin = start("spin", "--threads", 2, "--cpu", SHARED_CPU, "--duration-ms", 2000)

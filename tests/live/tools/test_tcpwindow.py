@@ -24,7 +24,6 @@ def total_ns(seen: Seen, name: str, *key: str) -> int:
     return seen.stats(name, *key).total if key in seen.maps.get(name, {}) else 0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("mode", ["send", "sendfile"])
 def test_a_receiver_that_reads_slowly(mode: str, tmp_path: Path, start: Start, trace: Trace) -> None:
     """Nearly all of the time of sends is waited for its window."""

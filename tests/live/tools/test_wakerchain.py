@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from live.support.bpftrace import Seen, Stats
 from live.support.fixtures import Start, Trace
 
@@ -17,7 +15,6 @@ def longest(seen: Seen) -> tuple[tuple[str, ...], Stats]:
     return max(found.items(), key=lambda row: row[1].total)
 
 
-@pytest.mark.long
 def test_a_chain_of_processes(start: Start, trace: Trace) -> None:
     """The first waits for the second, that one for the third, which sleeps."""
     chain = start("chain", "--depth", 2, "--count", COUNT, "--sleep-ms", SLEEP_MS)
