@@ -31,3 +31,19 @@ static __always_inline void count_shared(__u32 buckets[BUCKETS], __u64 ns)
 			(sum)->max_ns = added_ns;                                                                      \
 		count_shared((sum)->buckets, added_ns);                                                                \
 	} while (0)
+
+/* Sixteen buckets for each doubling. */
+__weak __noinline int count_latency(struct latency *latency, __u64 ns)
+{
+	__u32 bucket;
+
+	if (!latency)
+		return 0;
+	if (ns > latency->max_ns)
+		latency->max_ns = ns; /* two can race: the smaller one then stays */
+	bucket = latency_bucket(ns);
+	barrier_var(bucket); /* or the compiler drops the check, which the verifier asks for */
+	if (bucket < LATENCY_BUCKETS)
+		__sync_fetch_and_add(&latency->buckets[bucket], 1);
+	return 0;
+}

@@ -227,6 +227,15 @@ static __always_inline __u32 vmx_exit_code(void *vcpu)
 }
 #endif
 
+/* As struct iovec, and struct user_msghdr up to its vectors: fixed by the system call interface. */
+struct user_vector {
+	__u64 base, length;
+};
+
+struct user_message {
+	__u64 name, name_length, vectors;
+};
+
 struct call {
 	__s64 number;	/* -1: not in a system call (a fault or an interrupt) */
 	bool returning; /* the call is over, the kernel works on the way back */

@@ -136,7 +136,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	} else {
 		if (!known)
 			note_early_answer(sock, connection, now);
-		send_call(record, connection, now);
+		send_call(record, connection, length, now);
 	}
 	connection->bytes_out += length;
 	connection->held = is_held(sock);

@@ -4,6 +4,7 @@
 #include "core/buckets.bpf.h"
 #include "request/connection.bpf.h"
 #include "request/levels.bpf.h"
+#include "sql/sql_call_sum.bpf.h"
 
 /* By port or peer, and name; 4,096 of 8 kB: allocated one by one, 33 MB if ever full. */
 struct {
@@ -53,21 +54,6 @@ static __always_inline struct exchange_tally *tally_of(struct connection *connec
 		if (counted)                                                                                           \
 			__sync_fetch_and_add(&counted->sums[0].field, 1);                                              \
 	} while (0)
-
-__weak __noinline int count_latency(struct latency *latency, __u64 ns)
-{
-	__u32 bucket;
-
-	if (!latency)
-		return 0;
-	if (ns > latency->max_ns)
-		latency->max_ns = ns; /* two can race: the smaller one then stays */
-	bucket = latency_bucket(ns);
-	barrier_var(bucket); /* or the compiler drops the check, which the verifier asks for */
-	if (bucket < LATENCY_BUCKETS)
-		__sync_fetch_and_add(&latency->buckets[bucket], 1);
-	return 0;
-}
 
 __weak __noinline int add_parked(__u64 object, __u32 tgid, __u32 over_slo, __u64 ns)
 {
@@ -324,6 +310,8 @@ __weak __noinline int end_call(struct connection *connection, __u64 now, __u64 h
 	__sync_fetch_and_add(&sum->ns, ns);
 	add_bytes(sum, connection);
 	__sync_fetch_and_add(&sum->held_ns, held_ns < ns ? held_ns : ns);
+	if (connection->sql.running)
+		end_sql_call(connection, ns);
 	waited = inside.requests > inside.calls;
 	count_answered(&tally->calls, end_busy(connection, tally, now, now), waited);
 	count_latency(&tally->latencies[MEASURE_WHOLE], ns);

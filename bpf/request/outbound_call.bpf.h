@@ -3,6 +3,7 @@
 #pragma once
 #include "request/follow.bpf.h"
 #include "network/unacknowledged.bpf.h"
+#include "sql/sql_call.bpf.h"
 
 #define ASKED_AGAIN_NS 100000000 /* after so long a look-up is sent once more; before, it is another one beside it */
 
@@ -24,7 +25,7 @@ static __always_inline void take_owner(struct connection *connection, struct rec
 	connection->request = owner ? owner->request : 0;
 }
 
-static __always_inline void send_call(struct record *record, struct connection *connection, __u64 now)
+static __always_inline void send_call(struct record *record, struct connection *connection, __u32 bytes, __u64 now)
 {
 	if (connection->exchange == EXCHANGE_ASKED && connection->timed_out && !asks_by_datagrams(connection))
 		give_up_call(connection, now);
@@ -40,6 +41,8 @@ static __always_inline void send_call(struct record *record, struct connection *
 		take_owner(connection, record);
 	connection->pending = 1;
 	begin_call(connection, now);
+	if (knobs.sees_sql && connection->direction == DIRECTION_CONNECTED)
+		note_sql_call(connection, bytes);
 	/*
 	 * The answer can be there before the kernel says that the question was sent: then that took no time to tell.  What
 	 * has been there for longer answers something else.

@@ -59,6 +59,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->request++;
 	__builtin_memset(connection->parts, 0, sizeof(connection->parts));
 	__builtin_memset(&connection->unread, 0, sizeof(connection->unread));
+	__builtin_memset(&connection->sql, 0, sizeof(connection->sql));
 	connection->exchange = EXCHANGE_ASKED;
 	enter(now);
 }

@@ -27,15 +27,6 @@ struct {
 	__type(value, struct recent_name);
 } recent_names SEC(".maps");
 
-/* As struct iovec, and struct user_msghdr up to its vectors: fixed by the system call interface. */
-struct user_vector {
-	__u64 base, length;
-};
-
-struct user_message {
-	__u64 name, name_length, vectors;
-};
-
 /* Records of TLS begin with their type and version 3.x, 1 at the first. */
 #define TLS_HEADER 4 /* and one byte of the length */
 #define TLS_CHANGE_CIPHER 0x0314

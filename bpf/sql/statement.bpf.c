@@ -12,7 +12,7 @@
  * The text is the target's memory, and hostile.  Its digest is made here, so that no literal is ever stored.
  */
 #include "core/buckets.bpf.h"
-#include "sql/digest_rules.h"
+#include "sql/statement_text.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -30,16 +30,13 @@ char LICENSE[] SEC("license") = "GPL";
 #endif
 
 struct statement {
-	__u64 begun; /* 0: in none */
-	__u64 text;  /* its address */
+	__u64 begun;   /* 0: in none */
+	__u64 address; /* of its text */
 	struct statement_key key;
 	__u32 executed;
-	__u32 digested; /* `digest` is its, and new */
+	__u32 digested; /* `text` is its, and new */
 	__s64 before_ns[ACCOUNT_COUNT], now_ns[ACCOUNT_COUNT];
-	struct digest digest;
-	char letters[STATEMENT_BYTES];
-	__u32 letters_count;
-	__u32 cut;
+	struct statement_text text;
 };
 
 struct {
@@ -105,59 +102,14 @@ static __always_inline bool copy_ledger(const struct record *record, __s64 accou
 	return false;
 }
 
-static long read_letter(__u32 index, struct statement **context)
-{
-	struct statement *statement = *context;
-	char letter, next = 0;
-
-	if (index >= STATEMENT_BYTES || index >= statement->letters_count)
-		return 1;
-	letter = statement->letters[index];
-	if (index + 1 < STATEMENT_BYTES && index + 1 < statement->letters_count)
-		next = statement->letters[index + 1];
-	return digest_letter(&statement->digest, letter, next);
-}
-
-/* Global, so that the verifier walks it once, for whatever text. */
-__weak __noinline int make_digest(struct statement *statement)
-{
-	if (!statement)
-		return 0;
-	begin_digest(&statement->digest, statement->key.server, knobs.seed);
-	bpf_loop(STATEMENT_BYTES, read_letter, &statement, 0);
-	end_digest(&statement->digest);
-	statement->key.hash = statement->digest.hash ?: 1;
-	statement->digested = 1;
-	return 0;
-}
-
-static __always_inline bool read_statement(struct statement *statement, __u64 address)
-{
-	long bytes = bpf_probe_read_user_str(statement->letters, STATEMENT_BYTES, (void *)address);
-
-	if (bytes <= 0)
-		return false;
-	statement->letters_count = bytes - 1;
-	statement->cut = bytes == STATEMENT_BYTES;
-	return true;
-}
-
-static __always_inline bool read_bytes(struct statement *statement, __u64 address, __u64 length)
-{
-	__u32 bytes = length < STATEMENT_BYTES ? length : STATEMENT_BYTES;
-
-	if (!bytes || bpf_probe_read_user(statement->letters, bytes, (void *)address))
-		return false;
-	statement->letters_count = bytes;
-	statement->cut = length > STATEMENT_BYTES;
-	return true;
-}
-
 static __always_inline void name_statement(struct statement *statement, bool readable)
 {
 	if (readable) {
 		statement->key.kind = STATEMENT_RUN;
-		make_digest(statement);
+		statement->text.server = statement->key.server;
+		make_digest(&statement->text);
+		statement->key.hash = statement->text.hash;
+		statement->digested = 1;
 	} else {
 		statement->key.kind = STATEMENT_UNREAD;
 	}
@@ -178,9 +130,7 @@ static __always_inline struct statement_sum *sum_of(struct statement *statement)
 	}
 	sum = FIND_OR_MAKE(statements, &statement->key, COUNTER_STATEMENTS_FULL, &made);
 	if (sum && made && statement->digested) {
-		bpf_probe_read_kernel(sum->digest, sizeof(sum->digest), statement->digest.text);
-		sum->cut = statement->cut || statement->digest.state == IN_HIDDEN_REST;
-		sum->length = statement->digest.length;
+		keep_digest(&sum->digest, &statement->text);
 	}
 	return sum;
 }
@@ -189,14 +139,11 @@ static __always_inline void count_statement(struct record *record, struct statem
 					    struct statement_sum *sum, __u64 ns)
 {
 	struct statement_part_sum *part = &sum->sums[knobs.slo_ns && ns >= knobs.slo_ns];
-	__u32 bucket = latency_bucket(ns);
 	bool longest = ns > sum->max_ns;
 
 	__sync_fetch_and_add(&part->count, 1);
 	__sync_fetch_and_add(&part->ns, ns);
-	barrier_var(bucket); /* or the compiler drops the check, which the verifier asks for */
-	if (bucket < LATENCY_BUCKETS)
-		__sync_fetch_and_add(&sum->latency.buckets[bucket], 1);
+	count_latency(&sum->latency, ns);
 	if (longest) { /* two can race for it: user space sees that parts and whole differ */
 		sum->max_ns = ns;
 		sum->max_at = statement->begun;
@@ -213,7 +160,7 @@ static __always_inline void count_statement(struct record *record, struct statem
 	}
 }
 
-/* Global: see make_digest(). */
+/* Global, so that the verifier walks it once. */
 __weak __noinline int end_statement(struct record *record, struct statement *statement)
 {
 	struct statement_sum *sum;
@@ -267,7 +214,7 @@ int postgres_activity(struct pt_regs *regs)
 		end_statement(record, statement);
 	if (text && !statement->begun)
 		begin_statement(record, statement, SQL_POSTGRESQL);
-	statement->text = text;
+	statement->address = text;
 	return 0;
 }
 
@@ -285,7 +232,7 @@ int postgres_run(struct pt_regs *regs)
 	if (!statement || !statement->begun || statement->executed)
 		return 0;
 	statement->executed = 1;
-	name_statement(statement, read_statement(statement, statement->text));
+	name_statement(statement, read_string_at(&statement->text, statement->address, STATEMENT_BYTES));
 	return 0;
 }
 
@@ -312,7 +259,7 @@ int mariadb_begin(struct pt_regs *regs)
 	}
 	begin_statement(record, statement, SQL_MARIADB);
 	if (command == MARIADB_QUERY)
-		name_statement(statement, read_bytes(statement, packet, length));
+		name_statement(statement, read_text_at(&statement->text, packet, length));
 	else if (command == MARIADB_EXECUTE)
 		statement->key.kind = STATEMENT_PREPARED;
 	else if (command != MARIADB_PREPARE)

@@ -226,6 +226,9 @@ void vm_exits_write(struct recorder *recorder);
 void requests_begin(struct recorder *recorder);
 void requests_end(struct recorder *recorder);
 void requests_write(struct recorder *recorder);
+void request_name_write(struct recorder *recorder, const char *key, __u32 hash);
+/* tables/sql_calls.c: statements that the target asked SQL servers for */
+void sql_calls_write(struct recorder *recorder);
 /* tables/unread_at_end.c: requests that nobody has read when the window ends */
 int left_unread_take(struct recorder *recorder); /* before requests_end(): -ENOENT where sockets are not seen */
 void left_unread_write(struct recorder *recorder);

@@ -55,6 +55,27 @@ struct unread_parts {
 /* What keeps an answer in a full send buffer. */
 enum send_limit { SEND_LIMIT_WINDOW, SEND_LIMIT_CONGESTION, SEND_LIMIT_BUFFER, SEND_LIMITS };
 
+#define SQL_REMEMBERED 4 /* statements that a request has asked for */
+
+/* Of a connection to an SQL server, the statement that is run there; of a request, what it has asked for. */
+struct sql_asked {
+	union {
+		struct {
+			__u64 hash;	/* of its digest, 0: the kind tells all */
+			__u64 prepared; /* MariaDB: of the digest of what was prepared last, 0: that was run */
+			__u32 name;	/* of the request that asks */
+			__u8 kind;	/* enum statement_kind */
+			__u8 running;	/* it was sent and is not answered */
+			__u8 owned;	/* the request that asks is known */
+			__u8 repeated;	/* it has asked for this before */
+			__u8 looks;	/* at what was sent before the server was known */
+		};
+		__u64 asked[SQL_REMEMBERED];
+	};
+	__u8 server; /* enum sql_server; 0: not known */
+	__u8 next;   /* of `asked` that is forgotten */
+};
+
 /*
  * A socket that a thread of the target has sent or received on, or that waits where it accepts, by its address; and the
  * exchange it is in.
@@ -118,6 +139,7 @@ struct connection {
 		__u32 account, padding;
 	} parts[REQUEST_PARTS];
 	struct unread_parts unread;
+	struct sql_asked sql;
 };
 
 struct exchange_key {

@@ -57,6 +57,7 @@ struct knobs {
 	__u32 databases;     /* later: servers of databases were recognised in the target */
 	__u32 operations;    /* calls that block are followed as operations */
 	__u32 no_names;	     /* of requests are kept */
+	__u32 sees_sql;	     /* what the target asks SQL servers for is told */
 	struct group group;  /* its id also out: that of a group made anew */
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */

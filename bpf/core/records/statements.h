@@ -24,6 +24,12 @@ struct statement_key {
 	__u32 kind;
 };
 
+struct kept_digest {
+	__u32 length;
+	__u32 cut; /* there is more of the statement than the digest tells */
+	char text[DIGEST_BYTES];
+};
+
 /* Below the objective; as long as it, or longer. */
 struct statement_part_sum {
 	__u64 count, ns;
@@ -36,7 +42,23 @@ struct statement_sum {
 	__s64 max_accounts_ns[ACCOUNT_COUNT];
 	struct statement_part_sum sums[2];
 	struct latency latency;
-	__u32 length; /* of the digest */
-	__u32 cut;    /* there is more of the statement than the digest tells */
-	char digest[DIGEST_BYTES];
+	struct kept_digest digest;
+};
+
+#define SQL_DIGESTS 256 /* of statements that the target asks for, which are told apart */
+
+/* A statement that the target asks a peer for. */
+struct sql_call_key {
+	__u64 hash;   /* of the digest, 0: the kind tells all */
+	__u64 object; /* the peer */
+	__u32 name;   /* of the request that it is asked for, as in struct exchange_key; 0: for none that is known */
+	__u16 server; /* enum sql_server */
+	__u16 kind;   /* enum statement_kind */
+};
+
+struct sql_call_sum {
+	__u64 count, ns; /* answered: until the first byte */
+	__u64 owned;	 /* of those, asked for a request that is known */
+	__u64 repeated;	 /* of those, asked before for the same request */
+	struct latency latency;
 };

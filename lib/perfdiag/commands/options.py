@@ -103,7 +103,8 @@ class TargetCommand(click.Command):
 request_names_option = click.option(
     "--no-request-names",
     is_flag=True,
-    help="Do not keep names of requests, because a path can contain a secret: distinguish requests by port.",
+    help="Do not keep names of requests, because a path can contain a secret: distinguish requests by port; keep no"
+    " SQL statements that the target sends, either.",
 )
 
 

@@ -119,7 +119,8 @@ UNDECLARED: Mapping[Pair, str] = {
         (f"the limit that slows down, and the one that kills{_BOTH}", "MEM-HIGH-THROTTLE OOM-KILL"),
         (
             f"of one connection several may be true{_BOTH}",
-            "NET-CHATTY NET-DELAYED-ACK, NET-CHATTY NET-DNS-SLOW, NET-CONGESTION NET-RECEIVER-WINDOW,"
+            "NET-CHATTY NET-DELAYED-ACK, NET-CHATTY NET-DNS-SLOW, NET-DELAYED-ACK SQL-CHATTY,"
+            " NET-DNS-SLOW SQL-CHATTY, NET-CONGESTION NET-RECEIVER-WINDOW,"
             " NET-DELAYED-ACK NET-DNS-SLOW, NET-RETRANSMITS NET-SLOW-CLIENT",
         ),
         ("the other end of a connection is the target's own, or not", "NET-PEER-SLOW NET-SELF-SLOW"),

@@ -44,6 +44,7 @@ SYMPTOMS = (
             "NET-CONNECT-SLOW",
             "NET-DNS-SLOW",
             "NET-CHATTY",
+            "SQL-CHATTY",
             "NET-DELAYED-ACK",
             "NET-SELF-SLOW",
             "CONCURRENCY-LIMIT",

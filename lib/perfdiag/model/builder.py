@@ -49,6 +49,7 @@ _AS_RECORDED = (
     "rpcs",
     "silent",
     "sockets",
+    "sql_calls",
     "statements",
     "vm_exits",
     "writebacks",

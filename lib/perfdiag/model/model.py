@@ -147,6 +147,7 @@ class Model:
     silent: Sequence[schema.Silent] = ()  # connections that nobody used, and that may hold a question
     applications: Sequence[schema.Application] = ()
     statements: Sequence[schema.Statement] = ()
+    sql_calls: Sequence[schema.SqlCall] = ()
     database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects
     request_time: RequestTime | None = None  # None: it serves hardly any
     host: Host | None = None  # None: of chosen processes

@@ -1,4 +1,4 @@
-"""SQL statements of the target's servers, those that took most time in all first."""
+"""SQL statements of the target's servers, and those that it sends itself; those that took most time in all first."""
 
 from __future__ import annotations
 
@@ -36,15 +36,12 @@ class Statement:
     @property
     def name(self) -> str:
         """The digest, or what is known instead."""
-        if self.has_text:
-            return self.line.name + (" ..." if self.line.cut else "")
-        return _WITHOUT_TEXT.get(self.line.kind, self.line.kind)
+        return _name(self.line)
 
     @property
     def latency(self) -> Latencies:
         """How long they took."""
-        line = self.line
-        return Latencies(count=line.count, sum_ns=line.sum_ns, max_ns=line.max_ns, buckets=dict(line.buckets))
+        return _latency(self.line)
 
     @property
     def accounts(self) -> Mapping[str, int]:
@@ -67,13 +64,51 @@ class Statement:
         return _sums(self.line.over_slo_accounts)
 
 
+@dataclass(frozen=True, slots=True)
+class SqlCall:
+    """All statements of one digest that the target sent to one server, for requests of one name."""
+
+    line: schema.SqlCall
+
+    @property
+    def name(self) -> str:
+        """The digest, or what is known instead."""
+        return _name(self.line)
+
+    @property
+    def latency(self) -> Latencies:
+        """How long they took, from sent until the first byte of the answer."""
+        return _latency(self.line)
+
+    @property
+    def times(self) -> float:
+        """How often a request sends it that does; 0: no such request is known."""
+        requests = self.line.owned - self.line.repeated
+        return self.line.owned / requests if requests > 0 else 0.0
+
+
+def sql_calls(lines: Sequence[schema.SqlCall]) -> list[SqlCall]:
+    """Return the statements that the target sent."""
+    return [SqlCall(line) for line in sorted(lines, key=lambda line: -line.sum_ns)]
+
+
 def statements(lines: Sequence[schema.Statement]) -> list[Statement]:
     """Return the statements of a recording."""
     return [Statement(line) for line in sorted(lines, key=lambda line: -line.sum_ns)]
+
+
+def _name(line: schema.Statement | schema.SqlCall) -> str:
+    if line.kind == "run":
+        return line.name + (" ..." if line.cut else "")
+    return _WITHOUT_TEXT.get(line.kind, line.kind)
+
+
+def _latency(line: schema.Statement | schema.SqlCall) -> Latencies:
+    return Latencies(count=line.count, sum_ns=line.sum_ns, max_ns=line.max_ns, buckets=dict(line.buckets))
 
 
 def _sums(parts: Sequence[schema.PartSum]) -> dict[str, int]:
     return {part.account: part.sum_ns for part in parts}
 
 
-__all__ = ["Statement", "statements"]
+__all__ = ["SqlCall", "Statement", "sql_calls", "statements"]

@@ -18,6 +18,7 @@ LISTS: dict[type[schema.Line], str] = {
     schema.Application: "applications",
     schema.DatabaseWait: "database_waits",
     schema.Statement: "statements",
+    schema.SqlCall: "sql_calls",
     schema.Device: "devices",
     schema.FileRead: "files_read",
     schema.Writeback: "writebacks",
@@ -65,6 +66,7 @@ class Recording:
     applications: list[schema.Application] = field(default_factory=list)
     database_waits: list[schema.DatabaseWait] = field(default_factory=list)
     statements: list[schema.Statement] = field(default_factory=list)
+    sql_calls: list[schema.SqlCall] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
     files_read: list[schema.FileRead] = field(default_factory=list)
     writebacks: list[schema.Writeback] = field(default_factory=list)

@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from rich.text import Text
 
 from perfdiag.common.units import count, duration, share
 from perfdiag.render.layout import HEADING, Page, Section, apart
 from perfdiag.report.contract import Report
-from perfdiag.report.contract.statements import Statement
+from perfdiag.report.contract.statements import SqlCall, Statement
 
 _MOST = 30  # the others are in the JSON
+_Told = TypeVar("_Told")
 
 
 def statements(report: Report, page: Page) -> Section:
     """Return two lines for each digest, those that took most time in all first; nothing without any."""
-    told = report.statements[:_MOST]
-    if not told:
+    return _section(page, "SQL STATEMENTS", "measured in the server, literals removed", report.statements, _text)
+
+
+def sql_calls(report: Report, page: Page) -> Section:
+    """Return two lines for each statement that the target sent, likewise."""
+    return _section(page, "SQL STATEMENTS SENT", "until the answer begins, literals removed", report.sql_calls, _sent)
+
+
+def _section(page: Page, title: str, what: str, found: Sequence[_Told], text: Callable[[_Told], str]) -> Section:
+    if not found:
         return Section([], [])
-    blocks = [[page.chunk(_text(each), 4 + index, first="  ", limit=3)] for index, each in enumerate(told)]
-    heading = Text(apart("SQL STATEMENTS", "measured in the server, literals removed", page.width), HEADING)
-    untold = len(report.statements) - len(told)
+    told = found[:_MOST]
+    blocks = [[page.chunk(text(each), 4 + index, first="  ", limit=3)] for index, each in enumerate(told)]
+    untold = len(found) - len(told)
     tail = [Text(f"  and {count(untold)} more: --json")] if untold else []
-    return Section([heading], list(blocks), tail=tail)
+    return Section([Text(apart(title, what, page.width), HEADING)], list(blocks), tail=tail)
 
 
 def _text(statement: Statement) -> str:
+    return f"{statement.name}: {_times(statement)}; {_most(statement.accounts)}"
+
+
+def _sent(statement: SqlCall) -> str:
+    often = f", {statement.times:.1f} a request" if statement.times else ""
+    request = f" for {statement.request}" if statement.request else ""
+    return f"{statement.name}, to {statement.peer}{request}: {_times(statement)}{often}"
+
+
+def _times(statement: Statement | SqlCall) -> str:
     whole = statement.whole
     times = [f"{count(whole.count)}, {duration(statement.ns)} in all"]
     if whole.p50_ns is not None:
         times.append(f"p50 {duration(whole.p50_ns)}")
     if whole.p99_ns is not None:
         times.append(f"p99 {duration(whole.p99_ns)}")
-    times.append(f"longest {duration(whole.max_ns)}")
-    return f"{statement.name}: {', '.join(times)}; {_most(statement.accounts)}"
+    return ", ".join([*times, f"longest {duration(whole.max_ns)}"])
 
 
 def _most(accounts: Mapping[str, int]) -> str:
@@ -44,4 +63,4 @@ def _most(accounts: Mapping[str, int]) -> str:
     return ", ".join(f"{account} {share(ns / whole)}" for account, ns in largest)
 
 
-__all__ = ["statements"]
+__all__ = ["sql_calls", "statements"]

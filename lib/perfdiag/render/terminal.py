@@ -26,7 +26,7 @@ from perfdiag.render.layout import COLUMNS, LINES, MOST_LINES, WIDEST, Page, Sec
 from perfdiag.render.problem import fix, problem
 from perfdiag.render.requests import requests
 from perfdiag.render.stacks import stacks
-from perfdiag.render.statements import statements
+from perfdiag.render.statements import sql_calls, statements
 from perfdiag.render.threads import still_waiting, threads
 from perfdiag.render.work import work
 from perfdiag.report.contract import Report
@@ -85,6 +85,7 @@ def _everything(report: Report, page: Page) -> list[Section]:
         still_waiting(report, page),
         host_side(report, page),
         statements(report, page),
+        sql_calls(report, page),
         java(report, page),
         causes(report, page),
         *ruledout.in_full(report, page),

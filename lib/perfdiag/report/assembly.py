@@ -22,7 +22,7 @@ from perfdiag.report.contract import Report
 from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
 from perfdiag.report.java_machines import java_machines
-from perfdiag.report.statements import statements
+from perfdiag.report.statements import sql_calls, statements
 from perfdiag.report.status import with_host_side, with_status
 from perfdiag.report.verdict.sentences import LONGEST_TEXT, uncertain_ns
 from perfdiag.report.verdict.unsure_recording import with_doubt
@@ -58,6 +58,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         host_side=side,
         java_machines=java_machines(model),
         statements=statements(model),
+        sql_calls=sql_calls(model),
         thresholds=thresholds.changed(),
         threads=account_tables.threads(model),
         stacks=stacks.stacks(model),

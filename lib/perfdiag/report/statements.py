@@ -5,15 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfdiag.common.text import printable
+from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.model import statements as found
 from perfdiag.model.model import Model
-from perfdiag.report.contract.statements import LongestStatement, Statement
+from perfdiag.report.contract.statements import LongestStatement, SqlCall, Statement
 from perfdiag.report.requests import percentiles
 
 
 def statements(model: Model) -> list[Statement]:
     """Return the statements by digest, those that took most time in all first."""
     return [_statement(model, each) for each in found.statements(model.statements)]
+
+
+def sql_calls(model: Model) -> list[SqlCall]:
+    """Return the statements that the target sent, by digest, peer and request, those that took most time first."""
+    return [
+        SqlCall(
+            server=printable(each.line.server),
+            name=printable(each.name),
+            peer=name_of(each.line.object, printable(each.line.object)),
+            request=printable(each.line.request),
+            whole=percentiles(each.latency),
+            ns=each.line.sum_ns,
+            times=each.times,
+        )
+        for each in found.sql_calls(model.sql_calls)
+    ]
 
 
 def _statement(model: Model, statement: found.Statement) -> Statement:
@@ -41,4 +58,4 @@ def _largest_first(accounts: Mapping[str, int]) -> dict[str, int]:
     return {printable(name): ns for name, ns in sorted(accounts.items(), key=lambda item: -item[1])}
 
 
-__all__ = ["statements"]
+__all__ = ["sql_calls", "statements"]

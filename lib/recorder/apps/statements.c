@@ -89,7 +89,7 @@ const char *statements_attach(struct recorder *recorder, enum sql_server server,
 	return NULL;
 }
 
-static const char *kind_name(unsigned int kind)
+const char *statement_kind_name(unsigned int kind)
 {
 	static const char *const names[] = { "run", "not_run", "prepared", "other", "unread", "no_room" };
 
@@ -157,6 +157,17 @@ static void write_longest(struct json *json, const struct statement_sum *sum)
 	write_accounts(json, "max_accounts", sum->max_accounts_ns);
 }
 
+const char *sql_server_name(unsigned int server)
+{
+	return server == SQL_MARIADB ? "mariadb" : "postgresql";
+}
+
+void digest_write(struct json *json, const struct kept_digest *digest)
+{
+	json_bytes(json, "name", digest->text, digest->length < DIGEST_BYTES ? digest->length : DIGEST_BYTES);
+	json_bool(json, "cut", digest->cut || digest->length > DIGEST_BYTES);
+}
+
 void statements_write(struct recorder *recorder)
 {
 	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.statements) };
@@ -168,10 +179,9 @@ void statements_write(struct recorder *recorder)
 		if (!sum.max_ns)
 			continue;
 		json_open(json, "statement");
-		json_text(json, "server", key.server == SQL_MARIADB ? "mariadb" : "postgresql");
-		json_text(json, "kind", kind_name(key.kind));
-		json_bytes(json, "name", sum.digest, sum.length < DIGEST_BYTES ? sum.length : DIGEST_BYTES);
-		json_bool(json, "cut", sum.cut || sum.length > DIGEST_BYTES);
+		json_text(json, "server", sql_server_name(key.server));
+		json_text(json, "kind", statement_kind_name(key.kind));
+		digest_write(json, &sum.digest);
 		write_sums(json, &sum);
 		write_longest(json, &sum);
 		counts_write(json, "buckets", sum.latency.buckets, LATENCY_BUCKETS);

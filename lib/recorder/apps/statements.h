@@ -14,3 +14,8 @@ const char *statements_attach(struct recorder *recorder, enum sql_server server,
 			      const uint64_t offsets[FUNCTIONS_MAX]);
 void statements_detach(void);
 void statements_write(struct recorder *recorder);
+
+/* Of statements that the target runs, and of those that it asks for, alike. */
+const char *sql_server_name(unsigned int server);
+const char *statement_kind_name(unsigned int kind);
+void digest_write(struct json *json, const struct kept_digest *digest); /* "name", "cut" */

@@ -152,6 +152,7 @@ static void fill_knobs(struct recorder *recorder)
 	knobs->slo_ns = options->slo_ns;
 	knobs->own_limits = options->limit_count != 0;
 	knobs->no_names = options->no_request_names;
+	knobs->sees_sql = !options->no_request_names && !options->no_apps;
 	knobs->operations = options->slo_ns || limits_of_calls(options);
 	knobs->stack_period_ns = STACK_PERIOD_NS;
 	knobs->tick_ns = probes_tick_ns();

@@ -18,19 +18,19 @@ static const char *direction_name(unsigned int direction)
 	return names[direction <= DIRECTION_DATAGRAM_PORT ? direction : 0];
 }
 
-static void write_name(struct recorder *recorder, __u32 hash)
+void request_name_write(struct recorder *recorder, const char *key, __u32 hash)
 {
 	__u64 object = OBJECT(OBJECT_REQUEST, hash);
 	struct object_name name;
 
 	if (hash == NAME_OTHERS)
-		return json_text(&recorder->json, "name", OTHER_NAMES);
+		return json_text(&recorder->json, key, OTHER_NAMES);
 	if (hash == NAME_ALL)
-		return json_text(&recorder->json, "name", ALL_NAMES);
+		return json_text(&recorder->json, key, ALL_NAMES);
 	if (!hash ||
 	    bpf_map__lookup_elem(recorder->skeleton->maps.names, &object, sizeof(object), &name, sizeof(name), 0))
-		return json_text(&recorder->json, "name", "");
-	json_bytes(&recorder->json, "name", name.request.text,
+		return json_text(&recorder->json, key, "");
+	json_bytes(&recorder->json, key, name.request.text,
 		   name.request.length < REQUEST_NAME_BYTES ? name.request.length : REQUEST_NAME_BYTES);
 }
 
@@ -106,7 +106,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 
 	json_open(json, "exchange");
 	object_write(recorder, "object", key->object);
-	write_name(recorder, key->name);
+	request_name_write(recorder, "name", key->name);
 	json_text(json, "direction", direction_name(key->direction));
 	json_u64(json, "count", sum->count);
 	json_u64(json, "sum_ns", sum->ns);
@@ -174,7 +174,7 @@ static void write_latency(struct recorder *recorder, const struct exchange_key *
 		return;
 	json_open(json, "latency");
 	object_write(recorder, "object", key->object);
-	write_name(recorder, key->name);
+	request_name_write(recorder, "name", key->name);
 	json_text(json, "direction", direction_name(key->direction));
 	json_text(json, "measure", measure);
 	json_u64(json, "count", count);
@@ -241,7 +241,7 @@ static void write_unread(struct recorder *recorder)
 			continue;
 		json_open(json, "request_unread");
 		object_write(recorder, "object", key.object);
-		write_name(recorder, key.name);
+		request_name_write(recorder, "name", key.name);
 		json_bool(json, "over_slo", key.over_slo);
 		json_text(json, "account", account_names[key.in.account]);
 		json_text(json, "root", account_names[key.in.root]);
@@ -293,4 +293,5 @@ void requests_write(struct recorder *recorder)
 	write_parked(recorder);
 	write_unread(recorder);
 	write_inside(recorder);
+	sql_calls_write(recorder);
 }

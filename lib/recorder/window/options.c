@@ -21,7 +21,7 @@ static const char usage[] =
 	"  --stacks           keep a stack of every wait\n"
 	"  --slo [NAME=]NS    time requests, and system calls as operations, those over NS with their ledger;\n"
 	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
-	"  --no-request-names keep none, tell requests by port\n"
+	"  --no-request-names keep none, tell requests by port; and no statements that are sent\n"
 	"  --no-apps          read nothing of Java virtual machines, PostgreSQL and MariaDB\n"
 	"  --control FD       take orders from this socket\n"
 	"  --script FILE      let this script record\n"

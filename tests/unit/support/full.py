@@ -46,6 +46,7 @@ class Full:
         yield from self.exchanges()
         yield from self.storage()
         yield from self.statements()
+        yield from self.sql_calls()
         yield from self.others()
         yield from self.facts()
 
@@ -182,6 +183,16 @@ class Full:
                 "accounts": parts, "over_slo": 10, "over_slo_ns": 1_234_567, "over_slo_accounts": parts,
                 "max_ns": 2_345_678, "max_begun_ns": START_NS, "max_pid": 100, "max_tid": 100,
                 "max_accounts": parts, "buckets": fine,
+            }  # fmt: skip
+
+    def sql_calls(self) -> Iterator[dict[str, Any]]:
+        fine = [[index, 1000 + index] for index in range(self.part(LATENCY_BUCKETS))]
+        for number in range(512):
+            yield {
+                "type": "sql_call", "server": "mariadb", "kind": "run", "cut": True, "sum_ns": 12_345_678,
+                "name": f"SELECT column_{number % 256} FROM ".ljust(240, "x"), "count": sum(n for _, n in fine),
+                "object": f"peer:10.0.{number // 256}.1:3306", "request": f"GET /{number:050}", "owned": 1000,
+                "repeated": 900, "max_ns": 2_345_678, "buckets": fine,
             }  # fmt: skip
 
     def others(self) -> Iterator[dict[str, Any]]:

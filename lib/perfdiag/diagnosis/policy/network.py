@@ -119,6 +119,22 @@ class NetworkPolicy(Family):
         2,
         "An answer within two round trips is as fast as the network allows.",
     )
+    chatty_calls = count(
+        5,
+        "Fewer calls than this for a request are how most things are built.",
+    )
+    chatty_many_calls = count(
+        10,
+        "So many calls for a request are too many even where a proxy on the way makes each of them longer.",
+    )
+    chatty_share = share(
+        0.25,
+        "Calls that take less of the requests' time are not worth the change.",
+    )
+    chatty_most_share = share(
+        0.5,
+        "Many calls that take most of the requests' time are what users wait for.",
+    )
     chatty_owned_share = share(
         0.5,
         "Where most calls are made for no request (in the background), none are counted per request.",

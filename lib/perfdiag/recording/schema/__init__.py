@@ -8,7 +8,7 @@ The prose twin of this package is perfdiag-recording(5); a test compares the two
 
 from __future__ import annotations
 
-from perfdiag.recording.schema.applications import Application, DatabaseWait, Statement
+from perfdiag.recording.schema.applications import Application, DatabaseWait, SqlCall, Statement
 from perfdiag.recording.schema.base import AccountSum, Line
 from perfdiag.recording.schema.machine import Calibration, Cpu, Fact, VmExit
 from perfdiag.recording.schema.network import Socket
@@ -79,6 +79,7 @@ AnyLine = (
     | Unnamed
     | Application
     | DatabaseWait
+    | SqlCall
     | Statement
     | Device
     | Rpc
@@ -153,6 +154,7 @@ __all__ = [
     "Rpc",
     "Silent",
     "Socket",
+    "SqlCall",
     "Stack",
     "Statement",
     "Target",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfdiag.recording.schema.base import Buckets, Count, Line, Nanoseconds
-from perfdiag.recording.schema.limits import Digest, Object, Reason, Word
+from perfdiag.recording.schema.limits import Digest, Object, Reason, RequestName, Word
 from perfdiag.recording.schema.requests import FineBuckets, PartSums
 
 
@@ -61,4 +61,24 @@ class Statement(Line, tag="statement"):
     buckets: FineBuckets
 
 
-__all__ = ["Application", "DatabaseWait", "Statement"]
+class SqlCall(Line, tag="sql_call"):
+    """SQL statements of one digest that the target sent to one peer for requests of one name.
+
+    Each lasts as a call does, and is among those of an Exchange.  Buckets as in Latency.
+    """
+
+    server: Word  # as in Statement
+    kind: Word  # "run", "prepared", "no_room": as in Statement
+    name: Digest
+    cut: bool
+    object: Object  # the peer, as in Exchange
+    request: RequestName  # as in Exchange; "": the request has no name, or none is known that sent it
+    count: Count  # answered
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    owned: Count  # of `count`: the request that sent it is known
+    repeated: Count  # of these, that request had sent it before
+    buckets: FineBuckets
+
+
+__all__ = ["Application", "DatabaseWait", "SqlCall", "Statement"]

@@ -16,7 +16,7 @@ from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, Ho
 from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
 from perfdiag.report.contract.jvm import JavaCollector, JavaMachine, JavaPool
 from perfdiag.report.contract.requests import Call, Percentiles, Request, RequestTime, Silent, Unread
-from perfdiag.report.contract.statements import LongestStatement, Statement
+from perfdiag.report.contract.statements import LongestStatement, SqlCall, Statement
 from perfdiag.report.contract.target import Application, Host, Process, Target, Window
 
 SCHEMA_VERSION = 1
@@ -54,6 +54,7 @@ class Report(Part, frozen=True, kw_only=True):
     host_side: HostSide | None = None  # of a guest whose host was recorded too
     java_machines: list[JavaMachine] = []  # of the target, by their own counters
     statements: list[Statement] = []  # of SQL, that servers of the target ran
+    sql_calls: list[SqlCall] = []  # statements that the target sent
     answered: Percentiles | None = None  # all requests that the target served, whatever their name
     requests: list[Request] = []  # that the target served
     unread: list[Unread] = []  # requests that nobody had read in the end
@@ -96,6 +97,7 @@ __all__ = [
     "Request",
     "RequestTime",
     "Silent",
+    "SqlCall",
     "Stack",
     "Statement",
     "Target",

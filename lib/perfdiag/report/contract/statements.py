@@ -1,4 +1,4 @@
-"""SQL statements that servers of the target ran."""
+"""SQL statements that servers of the target ran, and those that it sent."""
 
 from __future__ import annotations
 
@@ -32,4 +32,16 @@ class Statement(Part, frozen=True, kw_only=True):
     longest: LongestStatement
 
 
-__all__ = ["LongestStatement", "Statement"]
+class SqlCall(Part, frozen=True, kw_only=True):
+    """Statements of one digest that the target sent to one peer for requests of one name."""
+
+    server: str  # postgresql, mariadb
+    name: Untrusted
+    peer: Untrusted
+    request: Untrusted  # "": it has no name, or is not known
+    whole: Percentiles
+    ns: int  # of all of them together
+    times: float  # so often a request sends it that does; 0: no such request is known
+
+
+__all__ = ["LongestStatement", "SqlCall", "Statement"]

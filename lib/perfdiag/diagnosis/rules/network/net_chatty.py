@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, round_trip_ns
-from perfdiag.diagnosis.evidence.requests.calls import (
-    by_peer,
-    claimed,
-    longer_ns,
-    not_followed,
-    of_requests_ns,
-    without_time,
-)
+from perfdiag.diagnosis.evidence.network.chatty_calls import ACCOUNTS, ChattyCalls
+from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.requests.calls import by_peer, not_followed, without_time
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, total_ns
-from perfdiag.model.model import Model, Row, once
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fix, percent
+from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange
-from perfdiag.model.requests.request_time import RequestTime
 
-ID, ACCOUNTS = "NET-CHATTY", ("net.receive", "ipc.unix")
-# Fewer calls than this for a request are how most things are built; less of its time is not worth the change.
-SEVERAL, MANY = 5.0, 10.0
-GOOD_PART, MOST = 0.25, 0.5
+ID = "NET-CHATTY"
 
 
 @rule(
@@ -50,19 +40,16 @@ GOOD_PART, MOST = 0.25, 0.5
 )
 def chatty(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each peer that a request calls many times."""
-    time = model.request_time
-    if time is None or not_followed(model):
+    if model.request_time is None or not_followed(model):
         yield without_time(model, ID, "no requests were served, so calls are not counted per request")
         return
-    counts = {key: _calls_a_request(model, call) for key, call in by_peer(model, "connected").items()}
-    found = [
-        finding
-        for key, call in by_peer(model, "connected").items()
-        if (finding := _judged(model, time, call, counts[key])) is not None
+    calls = [
+        ChattyCalls(call, _calls_a_request(model, call), call.whole) for call in by_peer(model, "connected").values()
     ]
+    found = [_finding(model, each) for each in calls if each.are_too_many(model)]
     yield from found
     if not found:
-        most = max(counts.values(), default=0.0)
+        most = max((each.times for each in calls), default=0.0)
         yield Check(ID, f"at most {most:.1f} calls a request to one peer", most, "count")
 
 
@@ -81,46 +68,19 @@ def _owned_of_a_request(model: Model) -> float:
     return owned / count if count and owned >= network_policy.chatty_owned_share else 0.0
 
 
-def _judged(model: Model, time: RequestTime, call: Exchange, number: float) -> Finding | None:
-    key = call.line.object
-    sockets = connections_of(model).sockets
-    way_ns = round_trip_ns([sockets[key]]) if key in sockets else None
-    limit_ns = max(
-        network_policy.slow_answer_ns if number >= MANY else network_policy.prompt_answer_ns,
-        network_policy.prompt_round_trips * (way_ns or 0),
-    )
-    if number < SEVERAL or 2 * longer_ns(call.whole, limit_ns) > call.line.sum_ns:
-        return None
-    rows = model.rows_of(*ACCOUNTS, key=key)
-    requests_ns = of_requests_ns(model, call.line.sum_ns)
-    part = min(1.0, (_inside_ns(model, time, rows) + requests_ns) / time.ns) if time.ns else 0.0
-    if part < GOOD_PART:
-        return None
-    return _finding(model, call, rows, requests_ns, number, part)
-
-
-def _inside_ns(model: Model, time: RequestTime, rows: list[Row]) -> float:
-    """Return the part of threads' waits that is in the requests' time."""
-    return sum(
-        row.distribution.sum_ns * time.accounts.get(row.account, 0) / model.ns(row.account)
-        for row in rows
-        if model.ns(row.account)
-    )
-
-
-def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, number: float, part: float) -> Finding:
-    line, name = call.line, name_of(call.line.object, call.object)
-    middle, mean_ns = call.whole.quantile_ns(0.5) or 0, line.sum_ns // max(1, line.count)
+def _finding(model: Model, calls: ChattyCalls) -> Finding:
+    line, name, number = calls.call.line, name_of(calls.call.line.object, calls.call.object), calls.times
+    middle, mean_ns = calls.latencies.quantile_ns(0.5) or 0, line.sum_ns // max(1, line.count)
     return conclude(
         model,
-        claimed({(account, line.object): _of_ns(rows, account) for account in ACCOUNTS}, requests_ns),
+        calls.claims(model),
         headline=f"Each request calls {brief(name)} {number:.0f} times; no answer is slow",
         claim=(
-            f"Each request calls {name} {number:.0f} times, {about(middle)} each: together {percent(part)} of the"
-            " requests' time. No answer is slow; there are too many calls."
+            f"Each request calls {name} {number:.0f} times, {about(middle)} each: together"
+            f" {percent(calls.part(model))} of the requests' time. No answer is slow; there are too many calls."
         ),
         mechanism=Mechanism.MANY,
-        severity=Severity.WARNING if number >= MANY and part >= MOST else Severity.INFO,
+        severity=calls.severity(model),
         evidence=[
             Evidence(f"{number:.1f} calls to {name} a request", number, "count", "sockets"),
             Evidence(
@@ -139,10 +99,6 @@ def _finding(model: Model, call: Exchange, rows: list[Row], requests_ns: int, nu
         alternatives=["the protocol cannot ask for several things at once"],
         verify=measured(model, f"fewer calls to {name} a request, now {number:.0f}"),
     )
-
-
-def _of_ns(rows: list[Row], account: str) -> int:
-    return total_ns(row for row in rows if row.account == account)
 
 
 __all__ = ["chatty"]

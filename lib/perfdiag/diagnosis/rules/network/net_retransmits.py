@@ -46,6 +46,7 @@ ID = "NET-RETRANSMITS"
         "NET-PEER-SLOW",
         "NET-CONGESTION",
         "NET-CHATTY",
+        "SQL-CHATTY",
         "NET-DELAYED-ACK",
         "NET-DNS-SLOW",
         "NET-RECEIVER-WINDOW",

@@ -105,6 +105,7 @@ class _Clients:
         "NET-PEER-SLOW",
         "NET-RECEIVER-WINDOW",
         "NET-CHATTY",
+        "SQL-CHATTY",
         "NET-CONGESTION",
         "NET-DELAYED-ACK",
         "NET-DNS-SLOW",

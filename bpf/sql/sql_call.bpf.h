@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Statements that the target asks SQL servers for, where its connections are not encrypted, and how often a request does. */
+#pragma once
+#include "request/exchange.bpf.h"
+#include "sql/sql_messages.h"
+#include "sql/statement_text.bpf.h"
+
+#define SQL_LOOKS                                                                                                      \
+	12 /* a connection that has not shown a statement by then is none of a server's: log-ins take up to six */
+
+struct sql_scratch {
+	struct statement_text text;
+	struct sql_message message;
+	char head[SQL_HEAD_BYTES];
+	char tail[8];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct sql_scratch);
+} sql_scratches SEC(".maps");
+
+struct prepared_key {
+	__u64 cookie; /* of the connection's socket */
+	__u64 prepared;
+};
+
+/* Digests of what was prepared in the window; who prepares without end pushes out the oldest. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct prepared_key);
+	__type(value, __u64);
+} sql_prepared SEC(".maps");
+
+static __u32 sql_digests_made;
+
+/*
+ * Reads the message at an address; returns whether it is one of an SQL server's and lies in the buffer as a whole.
+ * Global, so that the verifier walks it once.
+ */
+__weak __noinline int read_message(struct sql_scratch *scratch, __u64 address, __u64 room, __u32 bytes, int sure)
+{
+	__u32 looked_at = bytes < SQL_HEAD_BYTES ? bytes : SQL_HEAD_BYTES;
+
+	if (!scratch)
+		return 0;
+	__builtin_memset(scratch->head, 0, sizeof(scratch->head));
+	__builtin_memset(&scratch->message, 0, sizeof(scratch->message));
+	if (bytes <= SQL_TAIL_BYTES || bytes > room || bpf_probe_read_user(scratch->head, looked_at, (void *)address) ||
+	    bpf_probe_read_user(scratch->tail, SQL_TAIL_BYTES, (void *)(address + bytes - SQL_TAIL_BYTES)))
+		return 0;
+	return read_sql_message(&scratch->message, scratch->head, scratch->tail, bytes, sure);
+}
+
+/* Where the current call's message lies: see find_text(); 0: it is none of an SQL server's. */
+static __always_inline __u64 find_message(struct sql_scratch *scratch, __u32 bytes, bool sure)
+{
+	struct user_message user = {};
+	struct user_vector vector = {};
+	struct call call;
+
+	read_call(bpf_get_current_task_btf(), &call);
+	if (call.number < 0 || call.i386)
+		return 0;
+	if (read_message(scratch, call.arguments[1], bytes, bytes, sure))
+		return call.arguments[1];
+	bpf_probe_read_user(&user, sizeof(user), (void *)call.arguments[1]);
+	if (read_message(scratch, user.name, user.name_length, bytes, sure)) /* as a vector */
+		return user.name;
+	bpf_probe_read_user(&vector, sizeof(vector), (void *)user.vectors);
+	return read_message(scratch, vector.base, vector.length, bytes, sure) ? vector.base : 0;
+}
+
+/* The hash of the text's digest, which is kept; 0: there is none, or no room for it. */
+static __always_inline __u64 digest_of_message(struct statement_text *text, const struct sql_message *message,
+					       __u64 address)
+{
+	struct kept_digest *kept;
+	bool readable, made = false;
+	__u64 hash;
+
+	text->server = message->server;
+	address += message->text_at;
+	readable = message->server == SQL_MARIADB ? read_text_at(text, address, message->text_bytes)
+						  : read_string_at(text, address, message->text_bytes);
+	if (!readable)
+		return 0;
+	make_digest(text);
+	hash = text->hash;
+	if (bpf_map_lookup_elem(&sql_digests, &hash))
+		return hash;
+	if (__sync_fetch_and_add(&sql_digests_made, 1) >= SQL_DIGESTS)
+		return 0;
+	kept = FIND_OR_MAKE(sql_digests, &hash, COUNTER_STATEMENTS_FULL, &made);
+	if (kept && made)
+		keep_digest(kept, text);
+	return kept ? hash : 0;
+}
+
+/* Is what was prepared run by the next message that was sent with it? */
+static __always_inline bool runs_at_once(const struct sql_message *message, __u64 address)
+{
+	char type = 0;
+
+	return message->next_at && !bpf_probe_read_user(&type, 1, (void *)(address + message->next_at)) && type == 'B';
+}
+
+/* MariaDB's server numbers what was prepared in its answer: the next number that is run is taken for it. */
+static __always_inline __u64 find_prepared(struct connection *connection, const struct sql_message *message)
+{
+	struct prepared_key key = { connection->cookie, message->prepared };
+	__u64 hash = connection->sql.prepared, *known;
+
+	if (hash) {
+		connection->sql.prepared = 0;
+		bpf_map_update_elem(&sql_prepared, &key, &hash, BPF_ANY);
+		return hash;
+	}
+	known = bpf_map_lookup_elem(&sql_prepared, &key);
+	return known ? *known : 0;
+}
+
+static __always_inline void keep_prepared(struct connection *connection, const struct sql_message *message, __u64 hash)
+{
+	struct prepared_key key = { connection->cookie, message->prepared };
+
+	if (message->server == SQL_MARIADB)
+		connection->sql.prepared = hash;
+	else
+		bpf_map_update_elem(&sql_prepared, &key, &hash, BPF_ANY);
+}
+
+/* What the message asks to be run; returns whether that is anything. */
+static __always_inline bool take_statement(struct connection *connection, struct statement_text *text,
+					   const struct sql_message *message, __u64 address)
+{
+	struct sql_asked *sql = &connection->sql;
+
+	if (message->command == SQL_EXECUTE) {
+		sql->hash = find_prepared(connection, message);
+		sql->kind = sql->hash ? STATEMENT_RUN : STATEMENT_PREPARED;
+		return true;
+	}
+	sql->hash = digest_of_message(text, message, address);
+	sql->kind = sql->hash ? STATEMENT_RUN : STATEMENT_NO_ROOM;
+	if (message->command == SQL_RUN)
+		return true;
+	keep_prepared(connection, message, sql->hash);
+	return runs_at_once(message, address);
+}
+
+/* Has the request asked for this before?  It remembers the last few that differ. */
+static __always_inline bool is_repeated(struct connection *owner, __u64 statement)
+{
+	for (int i = 0; i < SQL_REMEMBERED; i++)
+		if (owner->sql.asked[i] == statement)
+			return true;
+	owner->sql.asked[owner->sql.next++ % SQL_REMEMBERED] = statement;
+	return false;
+}
+
+static __always_inline void note_owner(struct connection *connection, __u64 prepared)
+{
+	struct connection *owner = owner_of(connection);
+	struct sql_asked *sql = &connection->sql;
+
+	sql->owned = owner != NULL;
+	sql->name = owner ? owner->name : 0;
+	sql->repeated = owner && is_repeated(owner, sql->hash ?: mix(sql->kind, prepared) ?: 1);
+}
+
+/*
+ * The target sends `bytes` on a connection that it has made: is that a statement?  Global, so that the verifier walks it
+ * once.
+ */
+__weak __noinline int note_sql_call(struct connection *connection, __u32 bytes)
+{
+	struct sql_scratch *scratch;
+	__u64 address;
+
+	if (!connection || (!connection->sql.server && connection->sql.looks >= SQL_LOOKS))
+		return 0;
+	connection->sql.running = 0;
+	scratch =
+		bpf_task_storage_get(&sql_scratches, bpf_get_current_task_btf(), NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!scratch) {
+		count_loss(COUNTER_STORAGE_FAILED);
+		return 0;
+	}
+	address = find_message(scratch, bytes, connection->sql.server);
+	if (!address) {
+		connection->sql.looks += !connection->sql.server;
+		return 0;
+	}
+	connection->sql.server = scratch->message.server;
+	if (!take_statement(connection, &scratch->text, &scratch->message, address))
+		return 0;
+	note_owner(connection, scratch->message.prepared);
+	connection->sql.running = 1;
+	return 0;
+}

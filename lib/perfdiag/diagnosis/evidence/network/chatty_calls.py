@@ -1,0 +1,83 @@
+"""Calls to one peer that requests make one after the other: how many, how short, and what part of their time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.network.peers import connections_of, round_trip_ns
+from perfdiag.diagnosis.evidence.requests.calls import claimed, longer_ns, of_requests_ns
+from perfdiag.diagnosis.policy import network_policy
+from perfdiag.diagnosis.rule import Claim, Severity
+from perfdiag.diagnosis.significance import total_ns
+from perfdiag.model.model import Model, Row
+from perfdiag.model.requests.exchanges import Exchange, Latencies
+
+ACCOUNTS = ("net.receive", "ipc.unix")
+
+
+@dataclass(frozen=True)
+class ChattyCalls:
+    """Calls of requests to one peer, or those of them that ask for the same."""
+
+    call: Exchange  # all calls to the peer
+    times: float  # so often each request makes one
+    latencies: Latencies
+
+    @property
+    def share(self) -> float:
+        """Their part of the time of all calls to the peer."""
+        return min(1.0, self.latencies.sum_ns / self.call.line.sum_ns) if self.call.line.sum_ns else 0.0
+
+    def are_too_many(self, model: Model) -> bool:
+        """Return whether they are many, each is answered at once, and together they are a good part of the requests'
+        time."""
+        if self.times < network_policy.chatty_calls or not self.latencies.count:
+            return False
+        if 2 * longer_ns(self.latencies, self._prompt_ns(model)) > self.latencies.sum_ns:
+            return False
+        return self.part(model) >= network_policy.chatty_share
+
+    def severity(self, model: Model) -> Severity:
+        """Return WARNING where they are very many and most of the requests' time."""
+        most = self.times >= network_policy.chatty_many_calls and self.part(model) >= network_policy.chatty_most_share
+        return Severity.WARNING if most else Severity.INFO
+
+    def part(self, model: Model) -> float:
+        """Return their part of the requests' time, 0 to 1."""
+        time = model.request_time
+        if time is None or not time.ns:
+            return 0.0
+        inside_ns = sum(
+            row.distribution.sum_ns * time.accounts.get(row.account, 0) / model.ns(row.account)
+            for row in self._rows(model)
+            if model.ns(row.account)
+        )
+        return min(1.0, (inside_ns * self.share + self._requests_ns(model)) / time.ns)
+
+    def claims(self, model: Model) -> dict[Claim, int]:
+        """Return what a finding of them claims."""
+        rows, key = self._rows(model), self.call.line.object
+        waits = {
+            (account, key): round(total_ns(row for row in rows if row.account == account) * self.share)
+            for account in ACCOUNTS
+        }
+        return claimed(waits, self._requests_ns(model))
+
+    def _rows(self, model: Model) -> list[Row]:
+        return model.rows_of(*ACCOUNTS, key=self.call.line.object)
+
+    def _requests_ns(self, model: Model) -> int:
+        return of_requests_ns(model, self.latencies.sum_ns)
+
+    def _prompt_ns(self, model: Model) -> int:
+        """Return how long the answer to one of so many may take."""
+        sockets, key = connections_of(model).sockets, self.call.line.object
+        way_ns = round_trip_ns([sockets[key]]) if key in sockets else None
+        many = self.times >= network_policy.chatty_many_calls
+        return max(
+            network_policy.slow_answer_ns if many else network_policy.prompt_answer_ns,
+            network_policy.prompt_round_trips * (way_ns or 0),
+        )
+
+
+__all__ = ["ACCOUNTS", "ChattyCalls"]

@@ -1,0 +1,170 @@
+"""SQL statements that the target sends: counted by request, and nothing of their literals kept."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.recording import schema
+
+from live.support.calling import running_server
+from live.support.fixtures import Attach, Cleanup
+from live.support.model import check_model, model_of
+from live.support.recording import Recording
+
+REQUESTS = 31
+TIMES = 23
+MARKER = "marker_7c2d"
+
+# Answers whatever is asked after 200 us.
+DATABASE = """
+import socket, threading, time
+def serve(connection):
+    while connection.recv(100_000):
+        time.sleep(0.0002)
+        connection.sendall(b"answer")
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+# For each request asks the database for one list, and then so many times for one row of it.
+CLIENT = """
+import socket, struct, sys
+port, times, protocol, marker = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+database = socket.create_connection(("127.0.0.1", port))
+SYNC = b"S" + struct.pack(">I", 4)
+
+def message(kind, content):
+    return kind + struct.pack(">I", len(content) + 4) + content
+
+def execute():
+    return message(b"E", b"\\0" + bytes(4))
+
+def command(number, content):
+    return struct.pack("<I", len(content) + 1)[:3] + b"\\0" + bytes([number]) + content
+
+def send(data, vector=False):
+    if vector:
+        database.sendmsg([data])
+    else:
+        database.sendall(data)
+    database.recv(100)
+
+def postgresql(text, again):
+    send(message(b"Q", text + b"\\0"))
+
+def vector(text, again):
+    send(message(b"Q", text + b"\\0"), True)
+
+def extended(text, again):
+    parse = message(b"P", b"\\0" + text + b"\\0" + bytes(2))
+    send(parse + message(b"B", bytes(8)) + execute() + SYNC)
+
+def prepared(text, again):
+    name = b"list\\0" if b"list" in text else b"row\\0"
+    if name not in known:
+        send(message(b"P", name + text + b"\\0" + bytes(2)) + SYNC)
+        known.append(name)
+    send(message(b"B", b"\\0" + name + bytes(6)) + execute() + SYNC)
+
+def mariadb(text, again):
+    send(command(3, text))
+
+def mysql(text, again):
+    send(command(3, b"\\0\\1" + text))
+
+def mariadb_prepared(text, again):
+    name = b"list" if b"list" in text else b"row"
+    if name not in known:
+        send(command(22, text))
+        known.append(name)
+    number = known.index(name) + 1
+    send(command(23, struct.pack("<IBI", number, 0, 1)))
+
+def other(text, again):
+    send(struct.pack(">I", len(text)) + text)
+
+known = []
+ask = globals()[protocol]
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection = listener.accept()[0]
+while connection.recv(1000):
+    ask(f"SELECT list, '{marker}' FROM carts".encode(), 0)
+    for number in range(times):
+        ask(f"SELECT name FROM items WHERE id = {number} AND token = '{marker}'".encode(), number)
+    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
+"""
+
+LIST = "SELECT list, ? FROM carts"
+ROW = "SELECT name FROM items WHERE id = ? AND token = ?"
+
+
+@contextmanager
+def recorded(
+    attach: Attach, cleanup: Cleanup, protocol: str, times: int = TIMES, **options: list[str]
+) -> Iterator[Recording]:
+    _, database = cleanup.enter_context(running_server(DATABASE, first=True))
+    pid, port = cleanup.enter_context(running_server(CLIENT, database, times, protocol, MARKER, first=True))
+    recorder = attach(pid, only=True, **options)
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        for _ in range(REQUESTS):
+            client.sendall(b"GET /cart HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert client.recv(1000)
+    recording = recorder.stop()
+    check_model(recording)
+    yield recording
+    assert MARKER.encode() not in recording.path.read_bytes()
+
+
+def calls(recording: Recording) -> dict[str, schema.SqlCall]:
+    return {line.name or line.kind: line for line in recording.of(schema.SqlCall)}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "server"),
+    [
+        ("postgresql", "postgresql"),
+        ("vector", "postgresql"),
+        ("extended", "postgresql"),
+        ("prepared", "postgresql"),
+        ("mariadb", "mariadb"),
+        ("mysql", "mariadb"),
+        ("mariadb_prepared", "mariadb"),
+    ],
+)
+def test_each_statement_of_each_request_is_counted(
+    protocol: str, server: str, attach: Attach, cleanup: Cleanup
+) -> None:
+    with recorded(attach, cleanup, protocol) as recording:
+        lines = calls(recording)
+        assert {(line.server, line.kind, line.request) for line in lines.values()} == {(server, "run", "GET /cart")}
+        listed, row = lines[LIST], lines[ROW]
+        assert (listed.count, listed.owned, listed.repeated) == (REQUESTS, REQUESTS, 0)
+        assert (row.count, row.owned, row.repeated) == (REQUESTS * TIMES, REQUESTS * TIMES, REQUESTS * (TIMES - 1))
+        assert row.sum_ns >= row.count * 200_000 and sum(number for _, number in row.buckets) == row.count
+        first = diagnose(model_of(recording)).findings[0]
+        assert first.id == "SQL-CHATTY" and first.evidence[0].value == TIMES, first
+
+
+def test_a_request_that_asks_twice_is_how_things_are_built(attach: Attach, cleanup: Cleanup) -> None:
+    with recorded(attach, cleanup, "postgresql", 1) as recording:
+        assert calls(recording)[ROW].count == REQUESTS and calls(recording)[ROW].repeated == 0
+        assert "SQL-CHATTY" not in {each.id for each in diagnose(model_of(recording)).findings}
+
+
+def test_another_protocol_shows_no_statement(attach: Attach, cleanup: Cleanup) -> None:
+    with recorded(attach, cleanup, "other") as recording:
+        assert not calls(recording)
+        assert diagnose(model_of(recording)).findings[0].id == "NET-CHATTY"
+
+
+@pytest.mark.parametrize("option", ["no-apps", "no-request-names"])
+def test_none_is_kept_where_that_was_asked(option: str, attach: Attach, cleanup: Cleanup) -> None:
+    with recorded(attach, cleanup, "postgresql", first=[option]) as recording:
+        assert not calls(recording)

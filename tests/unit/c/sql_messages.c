@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What clients of SQL servers send: statements are told from what only looks alike. */
+#include <stdlib.h>
+#include <linux/types.h>
+#include "core/records.h"
+#include "sql/sql_messages.h"
+#include "check.h"
+
+static struct sql_message message;
+
+static bool read_bytes(const char *bytes, size_t length, bool sure)
+{
+	char head[SQL_HEAD_BYTES] = {}, tail[SQL_TAIL_BYTES] = {};
+
+	memset(&message, 0, sizeof(message));
+	memcpy(head, bytes, length < sizeof(head) ? length : sizeof(head));
+	if (length >= sizeof(tail))
+		memcpy(tail, bytes + length - sizeof(tail), sizeof(tail));
+	return read_sql_message(&message, head, tail, length, sure);
+}
+
+#define IS_STATEMENT(bytes) read_bytes(bytes, sizeof(bytes) - 1, false)
+
+static void simple_queries_of_postgresql_are_texts(void)
+{
+	CHECK(IS_STATEMENT("Q\0\0\0\x0dSELECT 1\0"));
+	CHECK_NUMBER(message.server, SQL_POSTGRESQL);
+	CHECK_NUMBER(message.command, SQL_RUN);
+	CHECK_NUMBER(message.text_at, 5);
+	CHECK_NUMBER(message.text_bytes, 9);
+	CHECK(IS_STATEMENT("Q\0\0\0\x0b"
+			   "bEgIn;\0"));
+	CHECK(!IS_STATEMENT("Q\0\0\0\x0c"
+			    "SELECT 1\0"));	      /* one byte more than it says */
+	CHECK(!IS_STATEMENT("Q\0\0\0\x0dSELECT 12")); /* without an end */
+	CHECK(!IS_STATEMENT("Q\0\0\0\x0dpassword\0"));
+	CHECK(!IS_STATEMENT("Q\0\0\0\x04"));
+}
+
+#define SYNC "S\0\0\0\x04"
+
+static void what_is_prepared_has_a_name(void)
+{
+	__u64 prepared;
+
+	CHECK(IS_STATEMENT("P\0\0\0\x12s1\0SELECT $1\0\0\0" SYNC));
+	CHECK_NUMBER(message.command, SQL_PREPARE);
+	CHECK_NUMBER(message.text_at, 8);
+	CHECK_NUMBER(message.next_at, 19);
+	prepared = message.prepared;
+	CHECK(prepared != 0);
+	CHECK(IS_STATEMENT("B\0\0\0\x0e\0s1\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0" SYNC));
+	CHECK_NUMBER(message.command, SQL_EXECUTE);
+	CHECK(message.prepared == prepared);
+	CHECK(IS_STATEMENT("B\0\0\0\x0e\0s2\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0" SYNC));
+	CHECK(message.prepared != prepared);
+	CHECK(IS_STATEMENT("B\0\0\0\x0c\0\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0" SYNC));
+	CHECK_NUMBER(message.prepared, 0);
+	CHECK(!IS_STATEMENT("B\0\0\0\x0e\0s1\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0")); /* it does not ask for answers */
+	CHECK(!IS_STATEMENT("P\0\0\0\x12s1\0secret 12\0\0\0" SYNC));
+}
+
+static void names_that_do_not_end_are_not_followed(void)
+{
+	char bytes[256] = "P\0\0\0\xc8";
+
+	memset(bytes + 5, 'a', 195);
+	memcpy(bytes + 201, SYNC, 5);
+	CHECK(!read_bytes(bytes, 206, false));
+	bytes[5 + SQL_NAME_BYTES] = 0;
+	memcpy(bytes + 6 + SQL_NAME_BYTES, "SELECT 1", 9);
+	CHECK(read_bytes(bytes, 206, false));
+	CHECK_NUMBER(message.text_at, 6 + SQL_NAME_BYTES);
+	CHECK_NUMBER(message.text_bytes, 201 - message.text_at);
+}
+
+static void commands_of_mariadb_are_the_first_of_their_kind(void)
+{
+	CHECK(IS_STATEMENT("\x09\0\0\0\x03SELECT 1"));
+	CHECK_NUMBER(message.server, SQL_MARIADB);
+	CHECK_NUMBER(message.command, SQL_RUN);
+	CHECK_NUMBER(message.text_bytes, 8);
+	CHECK(IS_STATEMENT("\x0b\0\0\0\x03\0\x01SELECT 1")); /* of MySQL 8, without attributes */
+	CHECK_NUMBER(message.text_at, 7);
+	CHECK_NUMBER(message.text_bytes, 8);
+	CHECK(IS_STATEMENT("\x09\0\0\0\x16SELECT ?"));
+	CHECK_NUMBER(message.command, SQL_PREPARE);
+	CHECK(IS_STATEMENT("\x0a\0\0\0\x17\x07\0\0\0\0\x01\0\0\0"));
+	CHECK_NUMBER(message.command, SQL_EXECUTE);
+	CHECK_NUMBER(message.prepared, 7);
+	CHECK(!IS_STATEMENT("\x0a\0\0\0\x17\x07\0\0\0\0\x02\0\0\0"));
+	CHECK(!IS_STATEMENT("\x09\0\0\x01\x03SELECT 1")); /* not the first */
+	CHECK(!IS_STATEMENT("\x09\0\0\0\x0eSELECT 1"));	  /* another command */
+	CHECK(!IS_STATEMENT("\x09\0\0\0\x03secret 1"));	  /* a length and a type of some other protocol */
+}
+
+static void a_text_may_begin_with_anything_where_others_came_before(void)
+{
+	static const char query[] = "Q\0\0\0\x13/* a */ SELECT\0";
+
+	CHECK(!read_bytes(query, sizeof(query) - 1, false));
+	CHECK(read_bytes(query, sizeof(query) - 1, true));
+}
+
+static void no_bytes_make_it_read_outside_of_what_it_was_given(void)
+{
+	char *bytes;
+
+	srand(1);
+	for (int i = 0; i < 200000; i++) {
+		size_t length = rand() % 200;
+		__u32 inside = rand() % 3 ? length - 1 : (__u32)rand();
+
+		bytes = malloc(length + 8);
+		for (size_t j = 0; j < length; j++)
+			bytes[j] = rand() % 4 ? rand() : 0;
+		if (length > 5) {
+			bytes[0] = "QPB\x09"[rand() % 4];
+			bytes[1] = inside >> 24, bytes[2] = inside >> 16, bytes[3] = inside >> 8, bytes[4] = inside;
+		}
+		if (length > 10)
+			memcpy(bytes + length - 5, SYNC, 5);
+		if (read_bytes(bytes, length, true))
+			CHECK(message.text_at <= length && message.text_bytes <= length &&
+			      message.text_at + message.text_bytes <= length);
+		free(bytes);
+	}
+}
+
+int main(void)
+{
+	RUN(simple_queries_of_postgresql_are_texts);
+	RUN(what_is_prepared_has_a_name);
+	RUN(names_that_do_not_end_are_not_followed);
+	RUN(commands_of_mariadb_are_the_first_of_their_kind);
+	RUN(a_text_may_begin_with_anything_where_others_came_before);
+	RUN(no_bytes_make_it_read_outside_of_what_it_was_given);
+	return check_result();
+}
