@@ -43,8 +43,9 @@ struct digest {
 	bool blank;	  /* one is due before the next word */
 	bool hidden;	  /* the word is not kept */
 	bool sets;	  /* SET name = value: no literal tells where a value without quotes begins */
-	bool alters;	  /* ALTER ... SET name = value: likewise */
+	bool writes;	  /* it changes rows: SET column = value */
 	bool said_first;  /* the first word was seen */
+	bool high;	  /* the letter before is not ASCII */
 	bool escape_word; /* the word is "E" */
 };
 
@@ -159,17 +160,23 @@ static inline bool word_is(const struct digest *digest, __u32 bytes, char first,
 	       (!third || (digest->text[at + 2] | 0x20) == third);
 }
 
+/* UPDATE, INSERT, REPLACE, MERGE, WITH, LOAD: in all others SET is for a setting, also where a function is made. */
+static inline bool changes_rows(const struct digest *digest)
+{
+	return word_is(digest, 6, 'u', 'p', 'd') || word_is(digest, 6, 'i', 'n', 's') ||
+	       word_is(digest, 7, 'r', 'e', 'p') || word_is(digest, 5, 'm', 'e', 'r') ||
+	       word_is(digest, 4, 'w', 'i', 't') || word_is(digest, 4, 'l', 'o', 'a');
+}
+
 static inline void end_word(struct digest *digest, char last)
 {
 	digest->state = IN_CODE;
 	digest->escape_word = digest->bytes == 1 && (last | 0x20) == 'e';
-	if (!digest->said_first) {
-		digest->alters = word_is(digest, 5, 'a', 'l', 't');
-		digest->sets = word_is(digest, 3, 's', 'e', 't');
-	} else if (digest->alters && word_is(digest, 3, 's', 'e', 't')) {
-		digest->sets = true;
-	}
+	if (!digest->said_first)
+		digest->writes = changes_rows(digest);
 	digest->said_first = true;
+	if (!digest->writes && word_is(digest, 3, 's', 'e', 't'))
+		digest->sets = true;
 	if (!digest->sets || !word_is(digest, 2, 't', 'o', 0))
 		return;
 	digest->blank = true;

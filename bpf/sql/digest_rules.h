@@ -259,9 +259,25 @@ static inline bool goes_on(struct digest *digest, char letter)
 	return false;
 }
 
+/*
+ * In some encodings (GBK, Big5, Shift JIS) a backslash or a backtick can be the second byte of a letter.  Then it neither
+ * takes the meaning from a quote nor is it one, and what the server takes for a string is not known.
+ */
+static inline bool may_be_half_a_letter(const struct digest *digest, char letter)
+{
+	return digest->high && (letter == '\\' || (letter == '`' && digest->server == SQL_MARIADB));
+}
+
 /* One letter, and the one behind it (0 behind the last).  1: nothing behind it counts. */
 static inline long digest_letter(struct digest *digest, char letter, char next)
 {
+	if (may_be_half_a_letter(digest, letter)) {
+		if (digest->state != IN_STRING && digest->state != IN_DOLLARS)
+			hide_rest(digest);
+		digest->state = IN_HIDDEN_REST;
+		return 1;
+	}
+	digest->high = (__u8)letter >= 0x80;
 	if (digest->state == IN_CODE || !goes_on(digest, letter))
 		read_code(digest, letter, next);
 	return digest->state == IN_HIDDEN_REST;

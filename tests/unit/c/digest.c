@@ -56,6 +56,10 @@ static void literals_are_removed_from_postgresql(void)
 		{ "  select\n\t x  ;", "select x ;" },
 		{ "select a - 1, b -2", "select a - ?, b -?" },
 		{ "SET app.token = secret", "SET app.token = ?" },
+		{ "create function f() returns int set app.token to secret",
+		  "create function f() returns int set app.token to ?" },
+		{ "update t set a = 1, b = c where d = 2", "update t set a = ?, b = c where d = ?" },
+		{ "with x as (select 1) update t set a = b", "with x as (select ?) update t set a = b" },
 		{ "set app.token to secret", "set app.token to ?" },
 		{ "VALUES (a-b-1, 'x\nsecret')", "VALUES (a-b-?)" },
 		{ "select a/b*100, 'x */ secret'", "select a/b*?" },
@@ -100,6 +104,11 @@ static void what_can_be_read_in_two_ways_is_a_literal_to_its_end(void)
 	check_pairs(SQL_MARIADB, pairs, 2);
 	/* GBK: the second byte of a letter is a quote of identifiers, twice */
 	CHECK_TEXT(digest_of(SQL_MARIADB, "select \xb0`, 'secret' , \xb0`"), "select ??");
+	CHECK_TEXT(digest_of(SQL_MARIADB, "select * from t where \x83` = '\x83`secret'"), "select * from t where ??");
+	/* Shift JIS: the second byte of a letter is a backslash, and does not take the meaning from the next one */
+	CHECK_TEXT(digest_of(SQL_MARIADB, "insert into u values ('\x95\\\\' secret', 5)"), "insert into u values (?");
+	CHECK_TEXT(digest_of(SQL_POSTGRESQL, "select E'\x95\\\\' secret', 5"), "select E?");
+	CHECK_TEXT(digest_of(SQL_MARIADB, "select '\x95\\' , x"), "select ?");
 }
 
 static void a_literal_without_an_end_is_not_kept(void)
