@@ -193,7 +193,7 @@ def test_completion_scripts(shell: str) -> None:
 def test_completion_completes() -> None:
     def complete(*words: str) -> list[str]:
         told = run(_PERFDIAG_COMPLETE="bash_complete", COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1))
-        return [line.split(",")[1] for line in told.stdout.splitlines()]
+        return [line.split(",")[1] for line in told.stdout.splitlines() if line]
 
     assert complete("perfdiag", "la") == ["latency"]
     assert {"--pid", "--port", "--duration"} <= set(complete("perfdiag", "latency", "--"))
@@ -201,6 +201,11 @@ def test_completion_completes() -> None:
     own = Path("/proc/self/comm").read_text().strip()
     assert own in complete("perfdiag", "record", "--name", own[:2])
     assert str(os.getpid()) in complete("perfdiag", "latency", "--pid", own), "a name stands for its pids"
+    name = "import sys; open('/proc/self/comm', 'w').write('zq;id>/dev/zz'); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hostile:
+        assert hostile.stdin and hostile.stdout and hostile.stdout.readline()
+        assert complete("perfdiag", "latency", "--name", "zq") == [], "bash would run it"
+        assert complete("perfdiag", "latency", "--pid", "zq") == [str(hostile.pid)]
     assert "DISK-FLUSH-SLOW" in complete("perfdiag", "explain", "disk-f")
     for words in (("report",), ("latency", "--record"), ("host", "--log"), ("record", "-o")):
         told = run(

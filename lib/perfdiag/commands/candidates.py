@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 import click
 from click.shell_completion import CompletionItem
 
+from perfdiag.common.text import printable
+
 MOST = 200  # more than anybody looks through
+# bash puts candidates into the command line as they are, and who names a process, unit or container chooses what that
+# is: one with a sign that a shell may obey is left out.
+_PLAIN = re.compile(r"[\w@%+=:,./-]+")
 
 
 def pids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -13,7 +21,7 @@ def pids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Co
     from perfdiag.capture import processes  # imported when it is asked for: completion must not wait for the others
 
     found = [
-        CompletionItem(str(process.pid), help=process.name)
+        CompletionItem(str(process.pid), help=printable(process.name))
         for process in processes.everyone()
         if not process.kernel_thread
         and (str(process.pid).startswith(incomplete) or process.comm.startswith(incomplete))
@@ -26,27 +34,31 @@ def names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
     from perfdiag.capture import processes
 
     found = {process.comm for process in processes.everyone() if not process.kernel_thread}
-    return [CompletionItem(name) for name in sorted(found) if name.startswith(incomplete) and name.isprintable()][:MOST]
+    return _words(found, incomplete)
 
 
 def units(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the running systemd units that begin with a text."""
     from perfdiag.capture import cgroups
 
-    return [CompletionItem(name) for name in cgroups.units() if name.startswith(incomplete)][:MOST]
+    return _words(cgroups.units(), incomplete)
 
 
 def containers(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the names of running containers that begin with a text, from their engines."""
     from perfdiag.capture import cgroups, container_engines
 
-    found = sorted({*container_engines.names(), *cgroups.container_names()})
-    return [CompletionItem(name) for name in found if name.startswith(incomplete)][:MOST]
+    return _words({*container_engines.names(), *cgroups.container_names()}, incomplete)
 
 
 def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return what makes the shell list files itself."""
     return [CompletionItem(incomplete, type="file")]
+
+
+def _words(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    found = sorted(name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name))
+    return [CompletionItem(name) for name in found[:MOST]]
 
 
 __all__ = ["containers", "files", "names", "pids", "units"]
