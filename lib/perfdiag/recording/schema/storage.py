@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from perfdiag.recording.schema.base import Buckets, Count, Line, Nanoseconds
-from perfdiag.recording.schema.limits import Comm, Object, Word
+from perfdiag.recording.schema.limits import Comm, DeviceNumber, Object, Word
 
 
 class Device(Line, tag="device"):
     """Requests of one block device and operation, whoever asked; queue and service time from the request itself."""
 
-    device: Word  # "254:0"
+    device: DeviceNumber  # "254:0"
     operation: Word  # read, write, flush, discard, other
     count: Count
     errors: Count
@@ -34,7 +34,7 @@ class FileRead(Line, tag="file_read"):
 class Writeback(Line, tag="writeback"):
     """Dirty pages of one backing device, seen each time a writer to it (anybody's) was held to the limit."""
 
-    device: Word  # "254:0"; of a network file system "0:45"
+    device: DeviceNumber  # "254:0"; of a network file system "0:45"
     cgroup: Count  # inode number of the memory cgroup whose pages they are; 0: not told apart
     rounds: Count
     dirty_bytes: Count  # the most at any time, dirty or being written
@@ -45,7 +45,7 @@ class Writeback(Line, tag="writeback"):
 class Dirtier(Line, tag="dirtier"):
     """A thread, of the target or not, that was held to the limit of dirty pages while writing to a device."""
 
-    device: Word
+    device: DeviceNumber
     pid: Count
     tid: Count
     comm: Comm  # of its process
