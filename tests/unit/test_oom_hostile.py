@@ -197,6 +197,15 @@ def test_rows_of_tables_are_bounded_together(monkeypatch: pytest.MonkeyPatch) ->
     assert any(item.what == f"{rows - 1} rows of tables of tasks" for item in items)
 
 
+def test_numbers_on_memory_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "MOST_NUMBERS", 20)
+    later = log("6.1/host").replace("[   17.", "[ 9917.")
+    told = parsing.read(entries(f"{log('6.1/host')}\n{later}".split("\n"), NOW_NS))
+    assert [bool(report.host) for report in told.reports] == [True, False] and told.lines_left_out
+    items = looked(f"{log('6.1/host')}\n{later}").not_measured
+    assert any(item.what.endswith("lines on memory of hosts and groups") for item in items)
+
+
 # Who speaks
 
 

@@ -15,7 +15,7 @@ from perfdiag.diagnosis.evidence.memory.oom_victims import largest, table_of
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.facts.kernel_log_clock import Clocks, Moment
 from perfdiag.facts.oom.oom_report import Report
-from perfdiag.facts.oom.parser import MOST_REPORTS, MOST_TASKS, MOST_VICTIMS, Told
+from perfdiag.facts.oom.parser import MOST_NUMBERS, MOST_REPORTS, MOST_TASKS, MOST_VICTIMS, Told
 from perfdiag.facts.oom_counters import Counts
 from perfdiag.facts.oom_log import Log
 from perfdiag.report.contract.past_oom_kills import SCHEMA, Group, Kill, Missing, PastKills, Process
@@ -170,6 +170,7 @@ def _of_bounds(told: Told) -> list[Missing]:
         "the oldest {} of the OOM killer": (told.reports_left_out, "report", MOST_REPORTS, "reports"),
         "{} of tables of tasks": (told.tasks_left_out, "row", MOST_TASKS, "such rows"),
         "{} that the log names": (told.victims_left_out, "victim", MOST_VICTIMS, "victims"),
+        "{} on memory of hosts and groups": (told.lines_left_out, "line", MOST_NUMBERS, "numbers of such memory"),
     }
     return [
         _missing(what.format(plural(number, one)), f"the log has more than {most:,} {many}", fix)

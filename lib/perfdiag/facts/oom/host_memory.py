@@ -9,6 +9,7 @@ from perfdiag.facts.oom.oom_report import PAGE_BYTES, HostMemory, Zone
 
 KIB = 1024
 MOST_NAMES = 10_000  # of slab caches, zones or counts: no kernel has as many
+MOST_SIZES = 16  # of free blocks of a zone: the kernel has 11, or 14 with large pages
 
 _COUNTS = re.compile(r" ?[a-z_]+:[0-9]{1,15}(?: +[a-z_]+:[0-9]{1,15})* *")
 _COUNT = re.compile(r"([a-z_]+):([0-9]{1,15})")
@@ -37,6 +38,12 @@ class HostReader:
         self._slab: dict[str, int] = {}
         self._in_slab = False
         self._page_bytes: int | None = None
+        self._of_zones = 0
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are kept, about."""
+        return len(self._pages) + len(self._slab) + self._of_zones
 
     def take(self, line: str) -> bool:
         """Take a line if it is one of the host's memory, and say whether it was."""
@@ -53,8 +60,9 @@ class HostReader:
             if self._in_slab:
                 return True
         if _COUNTS.fullmatch(line):
-            for name, number in _COUNT.findall(line) if len(self._pages) < MOST_NAMES else ():
-                self._pages.setdefault(name, int(number))
+            for name, number in _COUNT.findall(line):
+                if len(self._pages) < MOST_NAMES:
+                    self._pages.setdefault(name, int(number))
             return True
         return self._take_zone(line) or self._take_total(line)
 
@@ -63,6 +71,7 @@ class HostReader:
             fields = dict(_ZONE_FIELD.findall(match[4]))
             self._last = int(match[1]), match[2]
             minimum, managed = (int(fields[name]) * KIB if name in fields else None for name in ("min", "managed"))
+            self._of_zones += 1
             self._zones[self._last] = Zone(int(match[1]), match[2], int(match[3]) * KIB, minimum, managed)
             return True
         if match := _RESERVE.fullmatch(line):
@@ -72,7 +81,8 @@ class HostReader:
             return True
         if match := _BLOCKS.fullmatch(line):
             key = int(match[1]), match[2]
-            found = _BLOCK.findall(match[3].rpartition("=")[0])
+            found = _BLOCK.findall(match[3].rpartition("=")[0])[:MOST_SIZES]
+            self._of_zones += len(found)
             self._page_bytes = self._page_bytes or int(found[0][1]) * KIB
             if key in self._zones:
                 blocks = {int(size) * KIB: 0 if kinds in _NOT_FOR_ALL else int(number) for number, size, kinds in found}

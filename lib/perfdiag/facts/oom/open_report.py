@@ -42,6 +42,11 @@ class Open:
     unreaped: set[int] = field(default_factory=set)
     kills: int = 0
 
+    @property
+    def numbers(self) -> int:
+        """How many numbers of the host and of a control group are kept, about."""
+        return self.host.numbers + (len(self.group.stat) if self.group else 0)
+
     def finished(self) -> Report:
         """Return all that was read; sizes in pages are known now."""
         page = self.host.page_bytes

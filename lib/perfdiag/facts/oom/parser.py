@@ -23,6 +23,7 @@ MOST_REPORTS = 10_000  # of a log; of more the newest count
 MOST_OPEN = 16  # reports at one time: the kernel makes one, callers may be told late
 MOST_TASKS = 500_000  # rows of all tables together, some 150 MB
 MOST_VICTIMS = 100_000  # of all reports together: so many processes few hosts can have
+MOST_NUMBERS = 500_000  # of all reports together, on the memory of hosts and control groups: a report has some 300
 LONGEST_NS = 120 * 1_000_000_000  # a report of 10,000 tasks on a serial console takes a minute
 MIXED_NS = 2 * 1_000_000_000  # a report that has named no victim for longer lacks its end in this log
 
@@ -62,6 +63,7 @@ class Told:
     kills_left_out: int = 0  # theirs, as the kernel counts them
     tasks_left_out: int = 0  # rows of tables
     victims_left_out: int = 0
+    lines_left_out: int = 0  # on the memory of hosts and control groups
 
 
 def parse(log: Iterable[Entry]) -> list[Report]:
@@ -108,8 +110,9 @@ class _Reader:
         self._lasting = Lasting(())
         self._all: deque[Open] = deque()
         self._by_victim: dict[int, Open] = {}  # the newest report that names a pid
-        self._tasks = self._victims = 0
+        self._tasks = self._victims = self._numbers = 0
         self._reports_left_out = self._kills_left_out = self._tasks_left_out = self._victims_left_out = 0
+        self._lines_left_out = 0
 
     def finished(self) -> Told:
         return Told(
@@ -118,6 +121,7 @@ class _Reader:
             self._kills_left_out,
             self._tasks_left_out,
             self._victims_left_out,
+            self._lines_left_out,
         )
 
     def take(self, entry: Entry) -> None:
@@ -157,8 +161,12 @@ class _Reader:
     def _detail(self, found: Open, entry: Entry) -> None:
         if found.table and (task := row_of(found.columns, entry.text)):
             self._keep_task(found, task)
-        else:
+        elif self._numbers < MOST_NUMBERS:
+            before = found.numbers
             take_detail(found, entry)
+            self._numbers += found.numbers - before
+        else:
+            self._lines_left_out += 1
 
     def _keep_task(self, found: Open, task: Task) -> None:
         if self._tasks < MOST_TASKS:
@@ -191,6 +199,7 @@ class _Reader:
         self._kills_left_out += oldest.kills
         self._tasks -= len(oldest.rows)
         self._victims -= len(oldest.victims)
+        self._numbers -= oldest.numbers
         for pid in oldest.victims:
             if self._by_victim.get(pid) is oldest:
                 del self._by_victim[pid]
@@ -278,4 +287,4 @@ def _may_mix(opened: Open, entry: Entry) -> bool:
     return not apart and (age_ns is None or age_ns <= MIXED_NS)
 
 
-__all__ = ["MOST_REPORTS", "MOST_TASKS", "MOST_VICTIMS", "Told", "parse", "read"]
+__all__ = ["MOST_NUMBERS", "MOST_REPORTS", "MOST_TASKS", "MOST_VICTIMS", "Told", "parse", "read"]
