@@ -126,7 +126,7 @@ def _choose(sections: Sequence[Section], budget: int, most: int) -> None:
         (chunk.rank, place, index, number)
         for place, section in enumerate(sections)
         for index, block in enumerate(section.blocks)
-        for number, chunk in enumerate(block)
+        for number, chunk in enumerate(block[:most])  # each has a line at least
         if chunk.rank < NEVER
     )
     for rank, place, index, number in candidates:

@@ -101,6 +101,37 @@ def stacks() -> Iterator[dict[str, Any]]:
         }
 
 
+def mangled_names() -> Iterator[dict[str, Any]]:
+    for number, stack in zip(range(800), stacks(), strict=False):
+        yield {**stack, "user": [f"f{number} (a)", *[f"_ZN{'1a' * 245} (a)"] * 47]}
+
+
+def sessions() -> Iterator[dict[str, Any]]:
+    """Of a database with thousands of them."""
+    yield {"type": "application", "pid": 100, "kind": "postgresql", "version": "15", "processes": 1, "reads": ""}
+    yield {
+        "type": "statement", "server": "postgresql", "kind": "run", "name": "SELECT ?", "cut": False, "count": 1,
+        "sum_ns": S, "accounts": [], "over_slo": 0, "over_slo_ns": 0, "over_slo_accounts": [], "max_ns": S,
+        "max_begun_ns": 1, "max_pid": 100, "max_tid": 100, "max_accounts": [], "buckets": [],
+    }  # fmt: skip
+    for number in range(10_000):
+        yield thread(number, user_ns=0, accounts=[["cpu.user", S, 1, S]])
+
+
+def pipeline() -> Iterator[dict[str, Any]]:
+    """Processes that wait for each other, met from the last one to the first."""
+    for number in range(16_000):
+        yield {"type": "event", "at_ns": 2 * S, "name": "exec", "pid": 1000 + number, "tid": 1000, "text": "a"}
+    sum_ns = 10**8
+    for pipe, ahead in [*((number, 0) for number in range(16_000)), *((number, 1) for number in range(15_999, 0, -1))]:
+        sum_ns -= 1000
+        yield {
+            "type": "detail", "pid": 1000 + pipe, "account": "ipc.pipe", "object": f"pipe:{16_000 * ahead + pipe}",
+            "sum_ns": sum_ns, "count": 1, "max_ns": sum_ns, "buckets": [[19, 1]], "waker_tid": 1000 + pipe - ahead,
+            "waker_count": 1,
+        }  # fmt: skip
+
+
 def threads() -> Iterator[dict[str, Any]]:
     for number in range(5000):
         yield thread(
@@ -326,6 +357,9 @@ SHAPES = {
             cgroup_lines,
             because,
             stacks,
+            mangled_names,
+            sessions,
+            pipeline,
             threads,
             operations,
             events,
@@ -345,6 +379,7 @@ SHAPES = {
     "pipes": details("ipc.pipe", "pipe:{}"),
     "unix": details("ipc.unix", "unix:{}:cupsd"),
     "neighbours": details("runq.busy", "task:{}:cc1"),
+    "idle_states": details("runq.waking", "idle:{}"),
     "nfs": details("nfs.commit", "mount:0:{}"),
     "files": details("memory.major_fault", "file:8:1:{}:a"),
     "locks": details("lock.file", "file:8:1:{}:a"),

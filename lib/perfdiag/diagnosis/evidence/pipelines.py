@@ -153,7 +153,8 @@ def _connected(groups: Iterable[tuple[list[Row], set[int]]]) -> list[tuple[list[
     joined: dict[int, tuple[list[Row], set[int]]] = {}
     group_of: dict[int, int] = {}
     for number, (rows, pids) in enumerate(groups):
-        first, *others = sorted({group_of[pid] for pid in pids if pid in group_of}) or [number]
+        met = {group_of[pid] for pid in pids if pid in group_of} or {number}
+        first, *others = sorted(met, key=lambda each: (-len(joined[each][1]) if each in joined else 0, each))
         all_rows, all_pids = joined.setdefault(first, ([], set()))
         for more_rows, more_pids in [*(joined.pop(other) for other in others), (rows, pids)]:
             all_rows += more_rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from perfdiag.recording import schema
 
@@ -45,6 +46,7 @@ def is_named(frame: str) -> bool:
     return not frame.startswith("0x") and frame != "0"
 
 
+@lru_cache(maxsize=4096)
 def readable(frame: str) -> str:
     """Return "ObjectMonitor::enter (libjvm.so)" for "_ZN13ObjectMonitor5enterEv (libjvm.so)"; other names as given.
 
@@ -56,8 +58,8 @@ def readable(frame: str) -> str:
         return f"{script[1] or 'a function'} ({script[2]})"
     start = _START.match(frame)
     parts, at = ["std"] if start and start[1] else [], start.end() if start else len(frame)
-    while (digits := _LENGTH.match(frame[at:])) is not None:
-        at += digits.end()
+    while (digits := _LENGTH.match(frame, at)) is not None:
+        at = digits.end()
         part = frame[at : at + int(digits[1])]
         at += int(digits[1])
         if not _NO_NAME.fullmatch(part):

@@ -28,12 +28,14 @@ from perfdiag.diagnosis.significance import (
     percent,
     plain,
     together,
+    total_ns,
     typical_ns,
     without_rows,
     worth,
 )
 from perfdiag.facts.host_facts import IdleState
 from perfdiag.model.model import Model, Row
+from perfdiag.recording.schema.limits import RECORDER
 
 # The recorder's word for a file it stopped waiting for: its content is unknown, not absent.
 NOT_IN_TIME = "timeout"
@@ -65,7 +67,8 @@ def idle_exit(model: Model) -> Iterable[Outcome]:
     halts = _halts(model)
     states = {} if halts else {state.index: state for state in model.facts.idle_states}
     groups = {key: rows for (_, key), rows in by_key(model.rows_of("runq.waking")).items()}
-    deep = {key: rows for key, rows in groups.items() if asleep(key) and _slow(states.get(index_of(key)), rows)}
+    known = sorted(filter(asleep, groups), key=lambda key: -total_ns(groups[key]))[: 2 * RECORDER["IDLE_STATES"]]
+    deep = {key: groups[key] for key in known if _slow(states.get(index_of(key)), groups[key])}
     exits = _Exits(states, deep, shallow_p50_ns(groups, states), halts)
     if not worth(model, sum(exits.claims.values())):
         yield without_rows(model, "CPU-IDLE-EXIT-LATENCY", "runq.waking") or _little(model, exits)

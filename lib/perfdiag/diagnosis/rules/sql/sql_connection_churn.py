@@ -64,7 +64,8 @@ class _Sessions:
 
 def _short_sessions(model: Model, server_pid: int, statements: int) -> _Sessions:
     """Return the sessions; statements of others, which live on, are taken to be theirs."""
-    threads = [thread for thread in model.threads if _is_short(thread, _names(model.threads, server_pid))]
+    names = _names(model.threads, server_pid)
+    threads = [thread for thread in model.threads if _is_short(thread, names)]
     return _Sessions(
         sum(thread.processes for thread in threads),
         statements,
