@@ -375,11 +375,16 @@ def attach(bcc, pid):
     return programs, server
 
 
+def printable(text):
+    """Return a text that a client chose, quoted names with any bytes in it, as a terminal can show it on one line."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def show(kinds, lost):
     print(f"{'COUNT':>8} {'TOTAL_ms':>11} {'MEDIAN_ms':>10} {'P99_ms':>10} {'MAX_ms':>10}  STATEMENT")
     for text, kind in sorted(kinds.items(), key=lambda row: -row[1].total_ns):
         times = f"{kind.most_ms(0.5):>10.3f} {kind.most_ms(0.99):>10.3f} {kind.longest_ns / 1e6:>10.3f}"
-        print(f"{kind.lengths.total():>8} {kind.total_ns / 1e6:>11.3f} {times}  {text}")
+        print(f"{kind.lengths.total():>8} {kind.total_ns / 1e6:>11.3f} {times}  {printable(text)}")
     print(f"lost: {lost}")
 
 

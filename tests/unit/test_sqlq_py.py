@@ -38,6 +38,11 @@ def test_literals(server: str, text: str, shown: str) -> None:
     assert sqlq.without_literals(text, server) == shown
 
 
+def test_names_cannot_control_a_terminal() -> None:
+    text = sqlq.without_literals('SELECT 1 AS "\x1b[2J\n 9 row\u202e\x9b"', "PostgreSQL")
+    assert sqlq.printable(text) == 'SELECT ? AS "?[2J? 9 row??"'
+
+
 @given(st.text("abc '\\\"$-/*#\n", max_size=40), st.text("z", min_size=5, max_size=5))
 def test_a_quoted_literal_is_never_shown(before: str, secret: str) -> None:
     """Behind whatever stands before it, if that has no open quote or comment in any dialect."""
