@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 // PORT PROTOCOL: answers from urgent threads with what a slow, unimportant one gathers under the same mutex.
 #include <arpa/inet.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
 // PORT UPSTREAM PREFERENCE: changes the style of a map, whose renderers read it under a shared lock meanwhile.
 #include <arpa/inet.h>
 #include <pthread.h>
