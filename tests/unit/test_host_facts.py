@@ -253,6 +253,24 @@ def test_what_others_wrote_into_the_log_is_not_the_kernels() -> None:
     assert log and [(line.device, line.in_window) for line in log.io_errors] == [("sdb", False), ("sdd", True)]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "abort dev vda,[16973]: segfault at 0 ip 0000000000401136",
+        "I/O error [vda][7]: bad frame",
+        "traps: abort [vda][7] general protection fault",
+        'audit: type=1326 comm="dev[vda]" exe="/tmp/abort/dev[vda]" sig=31',
+        "INFO: task abort dev vda,:77 blocked for more than 120 seconds.",
+        "watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [abort dev vda,:7]",
+        "CPU: 0 PID: 7 Comm: abort dev vda, Not tainted",
+        "abort dev vda,: page allocation failure: order:4",
+    ],
+)
+def test_a_name_that_a_process_has_given_itself_is_no_trouble_of_a_device(said: str) -> None:
+    log = facts({"/dev/kmsg": ""}, {"/dev/kmsg": f"4,901,9000001,-;{said}\n"}).kernel_log
+    assert log and not [*log.device_errors, *log.io_errors, *log.filesystem_errors, *log.resets]
+
+
 def test_a_log_that_was_read_only_once_or_never() -> None:
     once = facts(end={"/dev/kmsg": "3,901,9000001,-;blk_update_request: I/O error, dev sdb, sector 2048\n"}).kernel_log
     assert once and once.io_errors[0].in_window is None

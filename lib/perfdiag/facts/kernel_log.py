@@ -36,6 +36,14 @@ KINDS = {
     r"has not responded)",
 }
 PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in KINDS.items()}
+# Lines with a name that a process has given itself, at their begin or in their middle: of these only what the kernel
+# says beside it counts, which is about memory or a task that hangs.
+OF_PROCESS = re.compile(
+    r"audit: |traps: |.{1,64}\[[0-9]{1,10}\]: |.{1,64}: page allocation|.{1,64} invoked oom-killer|process |warning: `|"
+    r"INFO: task |.*\bComm: |.*soft lockup|Out of memory|Memory cgroup out of memory|oom_reaper: |Tasks in |"
+    r"\[ *[0-9]+\]"
+)
+OF_TASKS = frozenset({"oom_kills", "hung_tasks"})
 BOOT_NOISE = re.compile(r"reset(ting)? (to|button)|Power.?on or device reset|error handling|errors=", re.IGNORECASE)
 
 
@@ -89,8 +97,13 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
         LogLine(us * 1000, level, text, None if last is None else sequence > last, _device(text))
         for sequence, (level, us, text) in said.items()
     ]
+    others = [line for line in lines if not OF_PROCESS.match(line.text, 0, LONGEST)]
     found = {
-        name: [line for line in lines if pattern.search(line.text, 0, LONGEST) and not BOOT_NOISE.search(line.text)]
+        name: [
+            line
+            for line in (lines if name in OF_TASKS else others)
+            if pattern.search(line.text, 0, LONGEST) and not BOOT_NOISE.search(line.text)
+        ]
         for name, pattern in PATTERNS.items()
     }
     entries = [Entry(unescaped(text), us * 1000, None, "", sequence) for sequence, (_, us, text) in said.items()]

@@ -66,7 +66,7 @@ static void read_directory(const char *path, const struct stat *status, struct f
 
 /*
  * The words that trouble is logged with.  Everything else of the log stays where it is: it can hold what is none of a
- * report's business.  Boot parameters can be secret.
+ * report's business.
  */
 static bool log_line_matters(const char *line)
 {
@@ -92,9 +92,12 @@ static bool log_line_matters(const char *line)
 		"temperature",	   "duplicate",
 		"unstable",	   "i/o",
 	};
+	/* Secrets, and what anybody can have logged: paths, arguments, and words of trouble in the name of a process. */
+	static const char *const of_users[] = { "command line", ";audit:", ";traps:", ": segfault at " };
 
-	if (strcasestr(line, "command line:"))
-		return false;
+	for (size_t i = 0; i < sizeof(of_users) / sizeof(of_users[0]); i++)
+		if (strcasestr(line, of_users[i]))
+			return false;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcasestr(line, words[i]))
 			return true;

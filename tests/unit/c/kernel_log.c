@@ -41,6 +41,17 @@ static void nothing_that_others_say(void)
 		   "4,7,100,-;a invoked oom-killer: gfp_mask=0x0\n3,9,102,-;Out of memory: Killed process 7 (a)\n");
 }
 
+static void nothing_that_anybody_can_have_logged(void)
+{
+	CHECK_TEXT(KEPT("5,6,99,-;audit: type=1326 comm=\"a\" exe=\"/home/secret/abort/dev[vda]\" sig=31\n",
+			"5,7,99,-;audit: type=1309 a0=\"curl\" a1=\"--timeout\" a2=\"secret\"\n",
+			"6,8,99,-;abort dev vda,[16973]: segfault at 0 ip 0 error 4\n",
+			"6,9,99,-;traps: abort[7] general protection fault error:0\n",
+			"5,10,99,-;Unknown kernel command line parameters \"x_timeout=secret\"\n",
+			"3,11,102,-;I/O error, dev sda\n"),
+		   "3,11,102,-;I/O error, dev sda\n");
+}
+
 static void the_number_of_the_last_record_alone(void)
 {
 	CHECK_TEXT(KEPT("3,7,100,-;I/O error, dev sda\n", "12,8,101,-;error: secret\n"),
@@ -52,6 +63,7 @@ int main(void)
 {
 	RUN(what_the_kernel_says_of_trouble);
 	RUN(nothing_that_others_say);
+	RUN(nothing_that_anybody_can_have_logged);
 	RUN(the_number_of_the_last_record_alone);
 	return check_result();
 }
