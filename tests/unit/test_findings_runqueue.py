@@ -344,12 +344,14 @@ def test_hostile_names_are_shown_harmless() -> None:
 
 
 def test_perfdiag_itself_is_no_neighbour() -> None:
-    alone = waiting("task:9:perfdiag-record").model()
+    alone = waiting("task:9:perfdiag-record", {"3 ms": 150}).model()
     assert check(alone, "CPU-CONTENTION").number == 0
-    beside = waiting("task:7:backup").row("runq.busy", "task:9:perfdiag-record", durations={"3 ms": 400}).model()
+    beside = waiting("task:7:backup").row("runq.busy", "task:9:perfdiag-record", durations={"3 ms": 150}).model()
     found = finding(beside, "CPU-CONTENTION")
     assert "backup 100 %" in found.claim and "behind perfdiag itself" in found.limits[0]
     assert found.claims == {("runq.busy", "task:7:backup"): 1_200_000_000}
+    longer = finding(waiting("task:9:perfdiag-evil").model(), "CPU-CONTENTION")
+    assert longer.claims == {("runq.busy", "task:9:perfdiag-evil"): 1_200_000_000}, "the recorder has run for 40 ms"
 
 
 def test_waits_behind_a_passing_kernel_thread_belong_to_the_threads_that_really_compete() -> None:

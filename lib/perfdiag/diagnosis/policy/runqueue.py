@@ -8,6 +8,10 @@ from perfdiag.diagnosis.policy.threshold import Family, duration_ns, factor, sha
 class RunqueuePolicy(Family):
     title = "threads that wait for a CPU"
 
+    helpers_ns = duration_ns(
+        500_000_000,
+        "The recorder measures its own threads; its helpers, which read /proc and symbols, take less than this.",
+    )
     handover_ns = duration_ns(
         131_072,
         "A woken thread often waits until its waker leaves the CPU: waits up to 131 us (a bucket's edge) "

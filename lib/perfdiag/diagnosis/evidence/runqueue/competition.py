@@ -60,10 +60,20 @@ def competition(model: Model) -> Competition:
     tasks = [row for row in rows if row.key.startswith("task:")]
     measuring = [row for row in tasks if comm_of(row.key).startswith("perfdiag")]
     neighbours = [row for row in tasks if not comm_of(row.key).startswith("perfdiag")]
+    if _is_more_than_it_ran(model, measuring):  # somebody else has that name
+        measuring, neighbours = [], tasks
     if total_ns(own) > total_ns(neighbours):
         own += [row for row in neighbours if comm_of(row.key).startswith(KERNEL_THREADS)]
         neighbours = [row for row in neighbours if not comm_of(row.key).startswith(KERNEL_THREADS)]
     return Competition(own, neighbours, measuring, [row for row in rows if not row.key.startswith(("own:", "task:"))])
+
+
+def _is_more_than_it_ran(model: Model, measuring: list[Row]) -> bool:
+    """Return whether threads waited longer for perfdiag, by its name, than it has run, as it measured itself."""
+    if model.cost is None or model.cost.cpu_ns is None:
+        return False
+    waiting = sum(thread.threads for thread in model.threads if thread.ns("runq.busy"))
+    return total_ns(measuring) > max(1, waiting) * (2 * model.cost.cpu_ns + runqueue_policy.helpers_ns)
 
 
 def surely_neighbours(model: Model, competing: Competition) -> dict[str, int]:
