@@ -124,6 +124,19 @@ def test_swap_that_was_free_is_a_doubt() -> None:
     assert explain(report(full)).confidence is Confidence.HIGH
 
 
+def test_a_group_of_version_1_has_its_own_words() -> None:
+    stat = {"cache": 4096, "rss": 69 * MIB, "shmem": 4096, "active_file": 0, "inactive_file": 0}
+    group = GroupMemory("/web", limit_bytes=70 * MIB, stat=stat)
+    report = replace(only("6.1/cgroup"), group=group)
+    found = explain(report)
+    assert "mostly with process memory" in found.claim and "memory.limit_in_bytes" in " ".join(
+        each.text for each in found.remedies
+    )
+    assert "/sys/fs/cgroup/memory/web/memory.oom_control" in found.verify
+    without = explain(replace(report, group=replace(group, stat={**stat, "rss": 0})))
+    assert "mostly" not in without.claim and "tmpfs" not in " ".join(each.text for each in without.remedies)
+
+
 def test_nodes() -> None:
     assert nodes_of("0-1,4") == {0, 1, 4} and nodes_of("0") == {0}
     assert not nodes_of("") and not nodes_of("(null)") and not nodes_of("0-x")

@@ -65,7 +65,10 @@ bool log_line_of_oom_report(const char *record, unsigned int *lines)
 		"active_file ",
 		"unevictable ",
 		"slab ",
-		"cache ",
+		"cache ", /* likewise, of version 1 */
+		"rss ",
+		"dirty ",
+		"writeback ",
 		"Free swap",
 		"Total swap",
 		"Tasks state",

@@ -41,6 +41,7 @@ class Holder(Enum):
 
 # Cached in the words of `free`, but not freeable at once.
 CACHE = (Holder.SHARED, Holder.LOCKED_FILE, Holder.DIRTY)
+MOST_NODES = 1024  # MAX_NUMNODES of any kernel
 _GIVEN_BACK = (Holder.CLEAN, Holder.RECLAIMABLE, Holder.FREE)
 
 
@@ -76,6 +77,12 @@ def in_the_way(held: Sequence[Holding]) -> Holding | None:
     """Return the largest part that could not be freed at once."""
     stuck = [each for each in held if each.holder not in _GIVEN_BACK and each.bytes]
     return max(stuck, key=lambda each: each.bytes, default=None)
+
+
+def most_of_group(group: GroupMemory | None, held: Sequence[Holding]) -> Holding | None:
+    """Return what most of a control group's memory was used for; None where no part is half of its limit."""
+    worst, limit_bytes = in_the_way(held), group.limit_bytes if group else None
+    return None if worst and limit_bytes is not None and 2 * worst.bytes < limit_bytes else worst
 
 
 def holdings(host: HostMemory) -> list[Holding]:
@@ -183,12 +190,14 @@ def elsewhere_bytes(report: Report) -> int | None:
 
 
 def nodes_of(text: str) -> frozenset[int]:
-    """Return the numbers of a list such as "0-1,4"; empty if it is not one."""
+    """Return the numbers of a list such as "0-1,4"; empty if it is not one: the kernel lists them in their order."""
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
         last = last or first
         if not all(word.isascii() and word.isdigit() and len(word) < 5 for word in (first, last)):
+            return frozenset()
+        if int(first) <= max(found, default=-1) or int(last) >= MOST_NODES:
             return frozenset()
         found |= set(range(int(first), int(last) + 1))
     return frozenset(found)
@@ -206,6 +215,7 @@ __all__ = [
     "holdings",
     "in_the_way",
     "largest_block_bytes",
+    "most_of_group",
     "nodes_of",
     "spare_bytes",
     "together_bytes",

@@ -16,6 +16,7 @@ from perfdiag.diagnosis.evidence.memory.oom_causes import (
     holdings,
     in_the_way,
     largest_block_bytes,
+    most_of_group,
 )
 from perfdiag.diagnosis.evidence.memory.oom_remedies import remedies_for, verify_for
 from perfdiag.diagnosis.evidence.memory.oom_victims import Why, choice_of, growth_of, largest
@@ -69,7 +70,7 @@ def explain(report: Report, earlier: Sequence[Report] = (), *, small_left_out: b
         ruled_out=_ruled_out(report, cause, held),
         alternatives=_alternatives(cause, held),
         limits=limits,
-        remedies=remedies_for(cause, report, in_the_way(held)),
+        remedies=remedies_for(cause, report, _worst(report, cause, held)),
         verify=verify_for(cause, report),
     )
 
@@ -112,8 +113,12 @@ def _who(report: Report) -> str:
     return f"The OOM killer ended {named(victim.comm, victim.pid)}{more}."
 
 
+def _worst(report: Report, cause: Cause, held: Sequence[Holding]) -> Holding | None:
+    return most_of_group(report.group, held) if cause is Cause.CGROUP else in_the_way(held)
+
+
 def _because(report: Report, cause: Cause, held: Sequence[Holding]) -> str:
-    worst = in_the_way(held)
+    worst = _worst(report, cause, held)
     if cause is Cause.CGROUP:
         group = report.group
         path = plain(group.path) if group and group.path else "A control group"

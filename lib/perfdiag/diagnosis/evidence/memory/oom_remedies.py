@@ -6,7 +6,7 @@ from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.memory.oom_causes import Cause, Holder, Holding
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain, size
-from perfdiag.facts.oom.oom_report import Report
+from perfdiag.facts.oom.oom_report import GroupMemory, Report
 
 NO_MORE_KILLS = steady("/proc/vmstat", "oom_kill")
 _SHARED = (
@@ -80,17 +80,24 @@ def _limit(report: Report) -> list[Remedy]:
     present = f" (was {size(group.limit_bytes)})" if group.limit_bytes is not None else ""
     return [
         fix(
-            f"raise memory.max of {plain(group.path)}{present} in its unit, container or pod; lowering it later below"
-            " the memory in use kills processes"
+            f"raise {'memory.limit_in_bytes' if _is_first_version(group) else 'memory.max'} of {plain(group.path)}"
+            f"{present} in its unit, container or pod"
         )
     ]
+
+
+def _is_first_version(group: GroupMemory) -> bool:
+    """Return whether it is one of cgroup version 1, whose statistics have other names."""
+    return "cache" in group.stat and "anon" not in group.stat
 
 
 def verify_for(cause: Cause, report: Report) -> str:
     """Return how to see that there are no more kills."""
     group = report.group
     if cause is Cause.CGROUP and group and group.path:
-        return steady(plain(f"/sys/fs/cgroup{group.path}/memory.events"), "oom_kill")
+        first = _is_first_version(group)
+        file = f"memory{group.path}/memory.oom_control" if first else f"{group.path.lstrip('/')}/memory.events"
+        return steady(plain(f"/sys/fs/cgroup/{file}"), "oom_kill")
     return NO_MORE_KILLS
 
 

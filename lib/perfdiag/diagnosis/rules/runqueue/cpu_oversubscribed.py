@@ -216,9 +216,9 @@ class _Crowd:
 
 def _take_from_unnamed(wanted: dict[str, int], unnamed: dict[str, int], excess_ns: int) -> int:
     """Add unnamed waits to `wanted` as far as they must be behind own threads; return how much."""
-    taken = 0
+    taken, rest_ns = 0, excess_ns - sum(wanted.values())
     for key, ns in unnamed.items():
-        part = min(ns, excess_ns - sum(wanted.values()))
+        part = min(ns, rest_ns - taken)
         if part > 0:
             wanted[key] = wanted.get(key, 0) + part
             taken += part
