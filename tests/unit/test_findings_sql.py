@@ -57,6 +57,14 @@ def test_the_client_of_an_open_transaction_is_the_root_of_those_who_wait_for_its
     assert WAIT in {each.id for each in diagnosis.superseded}
 
 
+def test_of_several_that_hold_it_in_turn_none_is_accused() -> None:
+    builder = holder(server(), "wait.events", "9 s", IN_TRANSACTION)
+    for turn in range(3):  # one of each, that was in it for long
+        builder.because("lock.database", ROW, "wait.events", "10 s", IN_TRANSACTION, root_tid=HOLDER + turn)
+    found = finding(builder.model(), IDLE)
+    assert found.severity is Severity.WARNING and not found.others and f"({HOLDER})" not in found.headline
+
+
 def test_a_moment_between_two_statements_is_no_fault() -> None:
     builder = holder(server(waits="10 ms"), "wait.events", "9 s", IN_TRANSACTION)
     model = behind(builder, "wait.events", "40 ms", IN_TRANSACTION).model()

@@ -23,7 +23,7 @@ class Behind:
     claims: Mapping[str | Pair, int]  # of waits for locks, by account and key
     seen_ns: int  # of that, the holder gave the lock away in the window, and was in this at each moment
     open_ns: int  # the lock had not been given away when the window ended
-    holders: Mapping[int, int]  # by process: the time that others waited for it
+    holders: Mapping[int, int]  # by process: the time that others waited for it; 0: for several in turn
     candidates: int  # sessions that may have what had not been given away
     waiters: int  # processes
 
@@ -60,8 +60,7 @@ def _seen(model: Model) -> Behind:
             continue
         claims[LOCK, chain.key] = claims.get((LOCK, chain.key), 0) + chain.ns
         waiters.add(chain.pid)
-        if tid := chain.root_tid or chain.some_tid:
-            holders[tid] = holders.get(tid, 0) + chain.ns
+        holders[chain.root_tid] = holders.get(chain.root_tid, 0) + chain.ns
     seen_ns = sum(claims.values())
     return Behind(_with_rest(model, claims, known), seen_ns, 0, holders, 0, len(waiters))
 

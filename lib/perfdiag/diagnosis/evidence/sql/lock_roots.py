@@ -74,7 +74,7 @@ def root_of(model: Model, keys: Sequence[str], waited_ns: int) -> Root | None:
         pair = (chain.root, chain.root_key if _tells(model, chain.root, chain.root_key) else "")
         roots[pair] = roots.get(pair, 0) + chain.ns
         names[pair] = chain.root_object if pair[1] else ""
-        if tid := chain.root_tid or chain.some_tid:
+        if tid := chain.root_tid:
             holders[tid] = holders.get(tid, 0) + chain.ns
     known_ns = sum(roots.values())
     if not waited_ns or not known_ns or known_ns + looks_ns(model, keys) < sql_policy.lock_known_share * waited_ns:

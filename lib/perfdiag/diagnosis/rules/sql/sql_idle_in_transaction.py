@@ -59,7 +59,8 @@ def idle_in_transaction(model: Model) -> Iterable[Outcome]:
 def _finding(model: Model, found: Behind) -> Finding:
     pid = max(found.holders, key=lambda each: found.holders[each], default=0)
     one = bool(pid) and found.holders[pid] >= sql_policy.idle_session_share * found.ns
-    who = name_of(model, pid) if one else f"{plural(len(found.holders), 'session')}"
+    several = "several sessions in turn" if 0 in found.holders else plural(len(found.holders), "session")
+    who = name_of(model, pid) if one else several
     thread = thread_of(model, pid) if one else None
     each_ns = typical_ns(idle(model))
     short = each_ns < sql_policy.client_round_trip_ns
