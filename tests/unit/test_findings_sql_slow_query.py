@@ -88,7 +88,7 @@ def test_short_statements_that_are_most_of_what_requests_take_are_told() -> None
     model = asked(statement(1000, 3 * MS, 2800 * MS)).model()
     found = finding(model, ID)
     assert found.severity is Severity.INFO and found.claims == {"cpu.user": 2800 * MS}
-    assert found.headline.endswith("takes 3.00 ms on average, most of it computing, 1,000 times")
+    assert found.headline.endswith("1,000 times, 3.00 ms each on average")
     many = [statement(500, 2 * MS, 700 * MS, name=f"SELECT {text}") for text in "abcd"]
     assert check(asked(*many).model(), ID).number == 2 * MS
     assert check(asked(statement(1500, 2 * MS, S)).model(), ID).number == 2 * MS, "it waits for the disk"
@@ -97,7 +97,7 @@ def test_short_statements_that_are_most_of_what_requests_take_are_told() -> None
 def test_the_verdict_names_the_statement_that_computes() -> None:
     model = asked(statement(1000, 3 * MS, 2800 * MS)).model()
     said = made(model, *diagnose(model).findings).verdict.text
-    assert "takes 3.00 ms on average" in said and "of request time" in said, said
+    assert "3.00 ms each on average" in said and "of request time" in said, said
 
 
 def test_without_a_text_nothing_is_said() -> None:

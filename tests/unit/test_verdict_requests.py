@@ -138,6 +138,24 @@ def test_no_fault_in_what_could_not_be_followed_acquits_nobody() -> None:
     assert report.verdict.kind == Kind.CANNOT_TELL.value and "could not be followed" in report.verdict.text
 
 
+def test_requests_that_take_less_than_a_millisecond_need_no_cause() -> None:
+    report = made(serving({"cpu.user": 300}, rest=3000, count=8000))
+    assert report.verdict.kind == Kind.PROFILE.value, report.verdict
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_calls_without_an_answer_are_named_where_requests_could_not_be_followed(silent: bool) -> None:
+    fields = {"unanswered": 24 if silent else 1, "busy_ns": 8 * S}
+    builder = (
+        Builder(comm="server").thread("worker", cpu_user="300 ms").socket(ROWS["net.receive"], retransmits_seen=90)
+    )
+    for line in served(400, 8 * MS, {"cpu.user": 300 * MS}):
+        builder.line(line)
+    call = exchange(30, 60 * MS, object=ROWS["net.receive"], direction="connected", **fields)
+    text = made(builder.line(call).line(latency([2 * MS] * 30, object=call.object, direction="connected")).model())
+    assert ("24 of 54 got no answer, and 90 segments to it were sent again" in text.verdict.text) is silent
+
+
 def test_what_is_critical_stands_first() -> None:
     model = serving({"disk.flush": 3000})
     killed = finding("OOM-KILL", {}, "A process was killed.", severity=Severity.CRITICAL)

@@ -78,7 +78,7 @@ def _group(thread: ThreadLedger) -> Group:
 def _role(members: Collection[ThreadLedger], wakers: Collection[int] | None) -> Role:
     """Return the role of a group; wakers: the threads somebody waited for, None where that is not known."""
     spent = {name for thread in members for name, ns in times_of(thread.accounts) if ns}
-    if SERVING & spent:
+    if SERVING & spent or any(thread.requests_read for thread in members):
         return Role.SERVING
     folded = any(not thread.tid for thread in members)
     if wakers is None or folded or CLOCK not in spent or STARTED_OTHERWISE & spent:

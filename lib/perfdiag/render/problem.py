@@ -142,10 +142,10 @@ def fix(report: Report, page: Page) -> Section:
     known, and what would show the cause; of a target without a fault, what makes most of its time shorter."""
     if report.verdict.status not in (*FAULTS, CANNOT_TELL):
         return Section(_faster(report, page), [], gap=False, tail=_tells(report, page))
-    remedied = [(number, each) for number, each in faults(report) if each.remedy and is_remedied(report, each)]
+    remedied = [(number, each) for number, each in _to_mend(report) if each.remedy and is_remedied(report, each)]
     causes = [(number, each) for number, each in remedied if each.mechanism != Mechanism.MISSED.value]
     remedied = remedied if page.full else causes or remedied  # of a missed objective the remedy is that of its cause
-    several = len(faults(report)) > 1
+    several = len(_to_mend(report)) > 1
     blocks: list[Block] = []
     shown: dict[str, int] = {}
     for place, (number, each) in enumerate(remedied):
@@ -166,6 +166,18 @@ def fix(report: Report, page: Page) -> Section:
         return [page.line(f"{_INDENT}and {len(hidden)} more: --full")]
 
     return Section([], blocks, fold, _tells(report, page), gap=False)
+
+
+def _to_mend(report: Report) -> list[tuple[int, Finding]]:
+    """Return the faults, and what is none and takes more time than each of them, where the verdict names it."""
+    found = faults(report)
+    largest_ns = max((each.ns for _, each in found), default=0)
+    larger = [
+        (number, each)
+        for number, each in enumerate(report.findings, 1)
+        if each.severity not in FAULTS and each.ns > largest_ns and each.id in report.verdict.ids
+    ]
+    return [*found, *larger] if found else []
 
 
 def is_remedied(report: Report, fault: Finding) -> bool:

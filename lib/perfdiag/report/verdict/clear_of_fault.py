@@ -63,6 +63,11 @@ def unproven(model: Model) -> str:
     return "No request of this window shows whether it answers."
 
 
+def are_prompt(model: Model) -> bool:
+    """Return whether most of the requests' time is in ones so short that nobody waits for them."""
+    return 0 < _whole(model).typical_ns() < network_policy.prompt_answer_ns
+
+
 def is_slow(model: Model) -> bool:
     """Return whether most of the requests' time is in long ones, so that its cause is unknown."""
     return _whole(model).typical_ns() >= network_policy.slow_answer_ns

@@ -138,6 +138,17 @@ class Requests(Situation):
         return [fault for fault in first if any(outweighs(each, fault) for each in self.profile)]
 
     @property
+    def are_prompt(self) -> bool:
+        """Whether they take so little time that it does not matter what that goes to."""
+        owed = self.missed or unanswered(self.model) or left_unread(self.model)
+        return clear_of_fault.are_prompt(self.model) and not owed
+
+    @property
+    def larger(self) -> list[Finding]:
+        """What takes more of that time than the first fault, and is none."""
+        return [each for each in self.profile if self.timed and each.claimed_ns > self.timed[0].claimed_ns]
+
+    @property
     def missed(self) -> bool:
         """Whether an objective was missed."""
         return any(is_objective(each.id) and each.severity is not Severity.INFO for each in self.diagnosis.findings)
@@ -223,8 +234,15 @@ CASES = (
         "there is one cause",
         lambda it: it.timed,
         Kind.CAUSE,
-        lambda it: [_first(it), *_unfollowed(it), *it.answers],
-        lambda it: it.timed,
+        lambda it: [_first(it), *map(told_too, it.larger), *_unfollowed(it), *it.answers],
+        lambda it: [*it.timed, *it.larger],
+    ),
+    Case[Requests](
+        "requests are answered at once",
+        lambda it: it.are_prompt,
+        Kind.PROFILE,
+        _no_fault,
+        lambda it: it.profile,
     ),
     Case[Requests](
         "most could not be followed",

@@ -167,7 +167,7 @@ def _judgement(
     elif case.chain.count:
         claim += " The disk's requests take as long."
     mechanism = Mechanism.MANY if case.where.device else Mechanism.OTHERS
-    many = f"{case.wait.count:,} {kind.counted} on {brief(name)} are too many; the disk is fast"
+    many = f"{case.wait.count:,} {kind.counted} on {brief(name)} add up, {mean} each; the disk is fast"
     return (
         Severity.INFO,
         ns,

@@ -37,13 +37,25 @@ class ChattyCalls:
             return False
         return self.part(model) >= network_policy.chatty_share
 
-    def severity(self, model: Model) -> Severity:
-        """Return WARNING where they are very many and most of the requests' time."""
-        most = self.times >= network_policy.chatty_many_calls and self.part(model) >= network_policy.chatty_most_share
-        return Severity.WARNING if most else Severity.INFO
+    def severity(self, model: Model, fault_share: float = network_policy.chatty_most_share) -> Severity:
+        """Return WARNING where they are very many and at least that part of the requests' time."""
+        fault = self.times >= network_policy.chatty_many_calls and self.part(model) >= fault_share
+        return Severity.WARNING if fault else Severity.INFO
 
     def part(self, model: Model) -> float:
-        """Return their part of the requests' time, 0 to 1."""
+        """Return their part of the requests' time, 0 to 1: while threads waited for answers, or until these came.
+
+        That is longer where a thread gets no CPU beside the peer that answers it.
+        """
+        return max(self._waited(model), self._outstanding(model))
+
+    def _outstanding(self, model: Model) -> float:
+        served = [each.line for each in model.exchanges if each.served]
+        requests_ns = sum(line.sum_ns for line in served)
+        known_ns = min(self.latencies.sum_ns, sum(line.peers_ns for line in served))
+        return min(1.0, known_ns / requests_ns) if requests_ns else 0.0
+
+    def _waited(self, model: Model) -> float:
         time = model.request_time
         if time is None or not time.ns:
             return 0.0

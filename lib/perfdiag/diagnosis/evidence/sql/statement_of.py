@@ -16,7 +16,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 
 LONGEST_HEADLINE = 110  # characters, as a report has room for
-LONGEST_STATEMENT = 40
+LONGEST_STATEMENT = 48
 OF_CPUS = ("cpu.", "runq.")
 
 
@@ -24,6 +24,14 @@ def with_statements(model: Model, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings; a fault that falls on one statement for most of its time says so."""
     most = _by_account(statements(model.statements))
     return [_on_one(finding, most) for finding in findings] if most else list(findings)
+
+
+def in_short(statement: str) -> str:
+    """Return a statement as a headline has room for it: what it selects tells less than from where."""
+    verb, selected, source = statement.partition(" FROM ")
+    if selected and len(statement) > LONGEST_STATEMENT:
+        statement = f"{verb.partition(' ')[0]} ... FROM {source}"
+    return statement if len(statement) <= LONGEST_STATEMENT else f"{statement[: LONGEST_STATEMENT - 3]}..."
 
 
 def _by_account(known: Sequence[Statement]) -> dict[str, tuple[int, str]]:
@@ -46,8 +54,7 @@ def _on_one(finding: Finding, most: dict[str, tuple[int, str]]) -> Finding:
     told = finding.id.startswith("SQL-")  # of statements already
     if told or finding.severity is Severity.INFO or part < sql_policy.one_statement_share:
         return finding
-    short = name if len(name) <= LONGEST_STATEMENT else f"{name[: LONGEST_STATEMENT - 3]}..."
-    headline = f"{finding.headline}: {short}"
+    headline = f"{finding.headline}: {in_short(name)}"
     shown = Evidence(f"{percent(part)} of it in {name}", part, "share", "statements")
     return replace(
         finding,
@@ -56,4 +63,4 @@ def _on_one(finding: Finding, most: dict[str, tuple[int, str]]) -> Finding:
     )
 
 
-__all__ = ["with_statements"]
+__all__ = ["in_short", "with_statements"]

@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.chatty_calls import ACCOUNTS, ChattyCalls
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, not_followed
+from perfdiag.diagnosis.evidence.sql.statement_of import in_short
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
@@ -19,7 +20,6 @@ from perfdiag.model.requests.exchanges import Exchange, together
 from perfdiag.model.statements import SqlCall, sql_calls
 
 ID = "SQL-CHATTY"
-LONGEST_STATEMENT = 48  # characters, in a headline
 
 
 @rule(
@@ -29,7 +29,8 @@ LONGEST_STATEMENT = 48  # characters, in a headline
     meaning="Each request sends the same statement to the database many times, as a loop over rows does, or an"
     " ORM that loads them one by one (N+1 queries). No answer is slow: their number takes the time.",
     measured="Statements on connections that are not encrypted, by digest and by the request that sends them, from the"
-    " last byte sent to the first byte of the answer. Thresholds are those of NET-CHATTY.",
+    " last byte sent to the first byte of the answer."
+    " Thresholds are those of NET-CHATTY, but a quarter of the time is a warning, as it is known what to change.",
     alternatives="A job that has to write row by row; statements that each depend on the one before.",
     remedies="One statement instead of many: a join, a list of keys, eager loading in the ORM, a batch of rows.",
     verify="Each request sends the statement fewer times.",
@@ -73,13 +74,13 @@ def _finding(model: Model, calls: ChattyCalls, again: Sequence[SqlCall]) -> Find
     return conclude(
         model,
         calls.claims(model),
-        headline=f"{_capital(request)} asks {brief(name)} {most.times:.0f} times: {_short(text)}",
+        headline=f"{_capital(request)} asks {brief(name)} {most.times:.0f} times: {in_short(text)}",
         claim=(
             f"{_capital(request)} sends this statement {most.times:.0f} times to {name}{beside}, {about(middle)} each:"
             f" together {percent(calls.part(model))} of the requests' time. No answer is slow; there are too many."
         ),
         mechanism=Mechanism.MANY,
-        severity=calls.severity(model),
+        severity=calls.severity(model, network_policy.chatty_share),
         evidence=[_sent(each) for each in again[:3]],
         remedies=[
             fix(
@@ -99,14 +100,6 @@ def _sent(statement: SqlCall) -> Evidence:
         f" {plain(statement.name)}"
     )
     return Evidence(text, statement.times, "count", "sockets")
-
-
-def _short(statement: str) -> str:
-    """Return a statement as a headline has room for it: what it selects tells less than from where."""
-    verb, selected, source = statement.partition(" FROM ")
-    if selected and len(statement) > LONGEST_STATEMENT:
-        statement = f"{verb.partition(' ')[0]} ... FROM {source}"
-    return statement if len(statement) <= LONGEST_STATEMENT else f"{statement[: LONGEST_STATEMENT - 3]}..."
 
 
 def _capital(text: str) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import about_at_most
 from perfdiag.diagnosis.evidence.fix_checks import measured
+from perfdiag.diagnosis.evidence.sql.statement_of import in_short
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Check, Evidence, EvidenceKind, Finding, Mechanism, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, top, worth
+from perfdiag.diagnosis.significance import duration, fix, percent, plain, top, worth
 from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 
@@ -51,7 +52,7 @@ def _is_slow(model: Model, statement: Statement) -> bool:
     if computed_ns < sql_policy.computing_share * (statement.line.sum_ns - ready_ns):
         return False
     long = statement.over_slo > 0 or _mean_ns(statement) >= sql_policy.slow_statement_ns
-    return long or _share_of_requests(model, computed_ns) >= sql_policy.most_of_requests_share
+    return long or _share_of_requests(model, computed_ns + ready_ns) >= sql_policy.most_of_requests_share
 
 
 def _share_of_requests(model: Model, ns: int) -> float:
@@ -74,7 +75,7 @@ def _finding(model: Model, statement: Statement) -> Finding:
     return conclude(
         model,
         {COMPUTES: _computed_ns(statement)},
-        headline=f"{brief(name)} takes {each} on average, most of it computing, {latency.count:,} times",
+        headline=f"{in_short(name)} computes: {latency.count:,} times, {each} each on average",
         claim=f"{name} ran {latency.count:,} times for {each} on average; {top(statement.accounts)}.",
         mechanism=Mechanism.WORK,
         departs=statement.over_slo > 0,
