@@ -50,6 +50,7 @@ static __always_inline struct connection *follow(struct sock *sock, __u16 family
 	connection->cookie = cookie;
 	if (direction != DIRECTION_ACCEPTED)
 		return connection;
+	__sync_fetch_and_add(&inside.accepted, 1);
 	where = where_accepted(sock, family);
 	if (bpf_map_lookup_elem(&accepting, &where))
 		return connection;

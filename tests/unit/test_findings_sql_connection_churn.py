@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Severity
+from perfdiag.diagnosis.rule import Finding, Severity
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
@@ -48,6 +49,13 @@ def test_sessions_that_do_little_else_than_begin_and_end() -> None:
 )
 def test_sessions_that_are_used(model: Model) -> None:
     check(model, ID)
+
+
+@pytest.mark.parametrize(("accepted", "clients"), [(1, False), (800, True), (None, True)])
+def test_workers_of_a_statement_are_no_clients(accepted: int | None, clients: bool) -> None:
+    line = schema.RequestsInside(most=1, levels=[], unseen=0, accepted=accepted)
+    model = replace(server(), requests_inside=line)
+    assert bool([each for each in outcomes(model, ID) if isinstance(each, Finding)]) is clients
 
 
 def test_other_servers_make_no_process_for_a_connection() -> None:

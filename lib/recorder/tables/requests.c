@@ -259,6 +259,7 @@ static void write_inside(struct recorder *recorder)
 	json_open(json, "requests_inside");
 	write_levels(recorder, &inside->levels, inside->requests, NULL);
 	json_u64(json, "unseen", inside->unseen);
+	json_u64(json, "accepted", inside->accepted);
 	json_write(json, &recorder->output);
 }
 

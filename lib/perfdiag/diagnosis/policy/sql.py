@@ -24,6 +24,10 @@ class SqlPolicy(Family):
         5,
         "A session that sends five statements has used its connection; one that sends fewer mostly begins and ends.",
     )
+    clients_share = share(
+        0.5,
+        "Where fewer of the short processes of a server have a connection, most of them work for other sessions.",
+    )
     one_statement_share = share(
         0.5,
         "A fault that one statement has half of is met where that statement is sent.",

@@ -123,6 +123,7 @@ class RequestsInside(Line, tag="requests_inside"):
     levels: Annotated[Sequence[Level], at_most(RECORDER["LEVELS"])]  # as in Exchange
     # Unix sockets closed in the middle without a sign: what was under way there counted on until the end.
     unseen: Count
+    accepted: Count | None = None  # connections that were used; older recordings do not say
 
 
 class RequestParked(Line, tag="request_parked"):

@@ -38,11 +38,19 @@ def connection_churn(model: Model) -> Iterable[Outcome]:
         return
     found = _short_sessions(model, server.pid, count)
     share = found.outside_ns / model.busy_ns if model.busy_ns else 0.0
-    if found.sessions * sql_policy.statements_of_session > count and worth(model, found.outside_ns):
+    clients = found.sessions <= _connections(model, found.sessions) / sql_policy.clients_share
+    if clients and found.sessions * sql_policy.statements_of_session > count and worth(model, found.outside_ns):
         yield _finding(model, found)
     else:
         text = f"{found.sessions:,} short sessions for {count:,} statements, {percent(share)} of busy time outside"
         yield Check(ID, text, share, "share")
+
+
+def _connections(model: Model, otherwise: int) -> int:
+    """Return how many connections were used. A server makes processes for parallel parts of a statement, too: no client
+    is connected to those."""
+    known = model.requests_inside.accepted if model.requests_inside else None
+    return otherwise if known is None else known
 
 
 @dataclass(frozen=True)
