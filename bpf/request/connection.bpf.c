@@ -21,17 +21,28 @@ char LICENSE[] SEC("license") = "GPL";
 #define MSG_PEEK 2
 #define EAGAIN 11
 
+static __always_inline __u32 unread_bytes(const struct sock *sock)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+
+	return LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq);
+}
+
+/* Is there more to read than was read? */
+static __always_inline bool leaves_some(const struct sock *sock)
+{
+	return sock->__sk_common.skc_family == AF_UNIX ? sock->sk_receive_queue.qlen != 0 : unread_bytes(sock) != 0;
+}
+
 /* Has the target never sent anything on a connection by which it got something before what it has read now? */
 static __always_inline bool was_never_answered(const struct sock *sock, const struct connection *connection, int length)
 {
 	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
-	__u64 unread;
-
 	if (connection->direction != DIRECTION_ACCEPTED || LOAD(sock, sock, sk_protocol) != IPPROTO_TCP ||
 	    LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
 		return false;
-	unread = LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq);
-	return !LOAD(tcp_sock, tcp, bytes_sent) && LOAD(tcp_sock, tcp, bytes_received) > unread + length + 1; /* FIN */
+	return !LOAD(tcp_sock, tcp, bytes_sent) &&
+	       LOAD(tcp_sock, tcp, bytes_received) > unread_bytes(sock) + length + 1; /* FIN */
 }
 
 /*
@@ -78,6 +89,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 		let_go(sock, connection, begun, now);
 		if (length) {
 			receive_request(record, connection, &id, length, begun, now);
+			connection->left_at = leaves_some(sock) ? now : 0;
 		} else {
 			end_untaken(connection, is_full(sock), now);
 			end_request(connection);
@@ -146,12 +158,10 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 /* Is all there is to read that the peer sends no more (its FIN counts as one byte)? */
 static __always_inline bool is_end_only(const struct sock *sock, const struct connection *connection)
 {
-	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
-
 	if (connection->direction != DIRECTION_CONNECTED || sock->sk_protocol != IPPROTO_TCP ||
 	    sock->__sk_common.skc_state != TCP_CLOSE_WAIT)
 		return false;
-	return LOAD(tcp_sock, tcp, rcv_nxt) - LOAD(tcp_sock, tcp, copied_seq) <= 1;
+	return unread_bytes(sock) <= 1;
 }
 
 /*

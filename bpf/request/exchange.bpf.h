@@ -130,6 +130,14 @@ static __always_inline enum send_limit most_often(const struct connection *conne
 	return limits[SEND_LIMIT_CONGESTION] >= limits[SEND_LIMIT_BUFFER] ? SEND_LIMIT_CONGESTION : SEND_LIMIT_BUFFER;
 }
 
+/* How long the client took to send the rest of it; what had come in and lay unread, it did not wait for. */
+static __always_inline __u64 arriving_ns(const struct connection *connection)
+{
+	__u64 ns = connection->arrived - connection->begun - connection->read_delay_ns;
+
+	return ns > connection->lay_ns ? ns - connection->lay_ns : 0;
+}
+
 /* The request is answered whole, as far as anybody can tell: another one came, the connection or the window ended. */
 __weak __noinline int end_request(struct connection *connection)
 {
@@ -154,7 +162,7 @@ __weak __noinline int end_request(struct connection *connection)
 	__sync_fetch_and_add(&sum->first_byte_ns, connection->answered - connection->begun);
 	add(&sum->read_delay_ns, connection->read_delay_ns);
 	add(&sum->unread_error_ns, connection->unread_error_ns);
-	add(&sum->arriving_ns, connection->arrived - connection->begun - connection->read_delay_ns);
+	add(&sum->arriving_ns, arriving_ns(connection));
 	add(&sum->peers_ns, connection->peers_ns);
 	add(&sum->untaken_ns, connection->untaken_ns);
 	add(&sum->untaken_limit_ns[most_often(connection)], connection->untaken_ns);

@@ -51,7 +51,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->read_delay_ns = now - begun;
 	connection->arrived = now;
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
-	connection->worked_on = connection->calls = 0;
+	connection->worked_on = connection->calls = connection->lay_ns = 0;
 	connection->untaken_ns = connection->full_since = connection->unread_error_ns = connection->resent_ns = 0;
 	connection->several = 0;
 	__builtin_memset(connection->limits, 0, sizeof(connection->limits));
@@ -209,6 +209,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 	if (connection->exchange == EXCHANGE_ASKED) {
 		connection->several |= connection->tid != record->tid;
 		connection->arrived = now;
+		connection->lay_ns += now - (connection->left_at ?: begun);
 		if (connection->beginning_bytes)
 			name_rest(connection, bytes);
 		serve(record, id, now);

@@ -49,6 +49,22 @@ while data := connection.recv(100):
     request = b""
 """
 
+# Reads a request of one line by two bytes, and looks after other things for 20 ms in between: it polls.
+DAWDLING = """
+import select, socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection = listener.accept()[0]
+request = b""
+poll = select.epoll()
+while data := connection.recv(2):
+    request += data
+    poll.poll(0.02)
+    if request.endswith(b"\\n"):
+        connection.sendall(b"done")
+        request = b""
+"""
+
 # An event loop that connects to the upstream for each request.
 CONNECTING = """
 import asyncio, sys
@@ -241,6 +257,21 @@ def test_a_client_that_sends_its_requests_piece_by_piece(attach: Attach, cleanup
             assert found and found.share > 0.5, found
         else:
             assert requests.arriving_ns == 0 and found is None, requests
+
+
+def test_a_server_that_leaves_what_has_come_in_unread(attach: Attach, cleanup: Cleanup) -> None:
+    """It reads eleven requests, which come in whole, two bytes at a time with pauses: no client is slow."""
+    pid, port = cleanup.enter_context(running_server(DAWDLING))
+    recorder = attach(pid, only=True)
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        for _ in range(11):
+            client.sendall(b"please!\n")
+            assert client.recv(100) == b"done"
+    model = model_of(recorder.stop())
+    requests = next(each.line for each in model.exchanges if each.served)
+    assert requests.count == 11 and requests.sum_ns >= 11 * 80_000_000, requests
+    assert requests.arriving_ns < 0.05 * requests.sum_ns, requests
+    assert fault(model, "NET-SLOW-CLIENT") is None
 
 
 def calls_of(attach: Attach, cleanup: Cleanup, text: str, count: int) -> tuple[int, dict[str, Exchange]]:

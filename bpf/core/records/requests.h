@@ -95,7 +95,10 @@ struct connection {
 	__u64 readable_at; /* the first byte that was not read yet came in; 0: all is read */
 	__u64 answered;	   /* first byte of the answer */
 	__u64 last;	   /* last byte of the answer so far */
+	__u64 read_delay_ns;   /* of the request, from readable until read, the first time */
 	__u64 unread_error_ns; /* `unread` may tell so much of that to the wrong parts */
+	__u64 left_at;	       /* the last read has left something unread; 0: nothing */
+	__u64 lay_ns;	       /* later pieces of the request, from readable until read */
 	__u64 arrived;	       /* the request's last byte, as far as it was read before it was answered */
 	__u64 peers_ns;	       /* calls made for this request, from sent to answered */
 	__u64 held_ns;	       /* the end of the answer was kept back, part of `last` */
@@ -162,6 +165,7 @@ struct exchange_sum {
 	__u64 turns;	/* answered ones whose thread had turned to them from another connection, still open */
 	__u64 whole;	/* requests that one thread served: their parts are known */
 	__u64 whole_ns;
+	__u64 read_delay_ns;
 	__u64 unread_error_ns; /* of these so much can be told as the wrong parts of it */
 	__u64 arriving_ns;     /* of requests, from their first byte read until their last */
 	__u64 peers_ns;
