@@ -64,20 +64,30 @@ static __always_inline void note_asked(const struct sock *sock, struct socket_su
 	sum->write_sequence = write_sequence;
 }
 
-/* Remembers a connection the thread is about to wait on. */
-static __noinline int note_tcp(const struct sock *sock, __u64 object, bool sending)
+/* What the connection is like now, of all to one peer. */
+static __always_inline struct socket_sum *read_socket(const struct sock *sock, __u64 object)
 {
 	bool made = false;
 	struct socket_sum *sum = FIND_OR_MAKE(sockets, &object, COUNTER_NAMES_FULL, &made);
 
 	if (!sum)
-		return 0;
+		return NULL;
 	if (made) {
 		sum->local_address = bpf_ntohl(LOAD(sock, sock, __sk_common.skc_rcv_saddr));
 		sum->local_port = LOAD(sock, sock, __sk_common.skc_num);
 		sum->family = LOAD(sock, sock, __sk_common.skc_family);
 	}
 	read_tcp(sock, sum);
+	return sum;
+}
+
+/* Remembers a connection the thread is about to wait on. */
+static __noinline int note_tcp(const struct sock *sock, __u64 object, bool sending)
+{
+	struct socket_sum *sum = read_socket(sock, object);
+
+	if (!sum)
+		return 0;
 	note_asked(sock, sum, sending);
 	if (!sending)
 		return 0;

@@ -12,6 +12,7 @@
  *         where nobody tries to send more before there is room, or where it is not TCP.
  */
 #include "network/datagram.bpf.h"
+#include "network/socket.bpf.h"
 #include "request/outbound_call.bpf.h"
 #include "request/request.bpf.h"
 #include "request/full_send_buffer.bpf.h"
@@ -108,6 +109,16 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	return 0;
 }
 
+/* Event loops wait on no socket: how far away a peer is, and what is lost on the way, its calls tell. */
+static __always_inline void note_called(const struct sock *sock, struct connection *connection)
+{
+	if (connection->direction != DIRECTION_CONNECTED || sock->sk_protocol != IPPROTO_TCP ||
+	    sock->__sk_common.skc_family == AF_UNIX)
+		return;
+	if (connection->calls_noted++ % 16 == 0)
+		read_socket(sock, connection->object);
+}
+
 /* The answer to the first question of a socket can be there before the socket is followed. */
 static __always_inline void note_early_answer(const struct sock *sock, struct connection *connection, __u64 now)
 {
@@ -148,6 +159,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	} else {
 		if (!known)
 			note_early_answer(sock, connection, now);
+		note_called(sock, connection);
 		send_call(record, connection, length, now);
 	}
 	connection->bytes_out += length;

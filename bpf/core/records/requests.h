@@ -130,6 +130,7 @@ struct connection {
 	__u8 awaited;		   /* somebody watches this socket, of datagrams, for what comes when the window ends */
 	__u8 tells;		   /* the target has sent what nobody asked for */
 	__u8 unsure;		   /* enum unsure */
+	__u8 calls_noted;	   /* of 16 calls one reads what the socket is like */
 	__u8 one_way;		   /* it has sent nothing yet, though things came before */
 	__u8 limits[SEND_LIMITS];  /* how often each kept the answer from being written on, up to 255 */
 	__u8 beginning_bytes; /* 0: the request came with more than its first bytes, or they do not count any more */

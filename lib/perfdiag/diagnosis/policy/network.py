@@ -119,6 +119,18 @@ class NetworkPolicy(Family):
         2,
         "An answer within two round trips is as fast as the network allows.",
     )
+    windows_of_call = factor(
+        2.0,
+        "What fits into a receive window or two does not wait for it.",
+    )
+    windows_share = share(
+        0.5,
+        "The windows of a call take between half of its time and twice that, or something else holds it, too.",
+    )
+    silent_calls_share = share(
+        0.25,
+        "Where so many calls end without an answer, requests wait for those until they give up.",
+    )
     chatty_calls = count(
         5,
         "Fewer calls than this for a request are how most things are built.",

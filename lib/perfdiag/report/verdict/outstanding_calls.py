@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.common.units import about, share
+from perfdiag.common.units import about, plural, share
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
@@ -15,16 +15,32 @@ def outstanding_calls(model: Model) -> list[str]:
     if most is None:
         return []
     part = share(min(1.0, most.line.busy_ns / model.window_ns))
+    if _is_silent(most):
+        resent = sum(each.retransmits_seen for each in model.sockets if each.object == most.line.object)
+        lost = f", and {plural(resent, 'segment')} to it were sent again" if resent else ""
+        return [
+            f"They may wait for calls to {most.object}: {most.line.unanswered:,} of {_number(most):,} got no"
+            f" answer{lost}."
+        ]
     return [
         f"They may wait for calls to {most.object}: its answers take {about(most.median_ns or 0)}, and for {part} of"
         " the window one was outstanding."
     ]
 
 
+def _number(call: Exchange) -> int:
+    return call.line.count + call.line.unanswered + call.line.open
+
+
+def _is_silent(call: Exchange) -> bool:
+    """Return whether most calls that have ended did so without an answer."""
+    return call.line.unanswered >= network_policy.silent_calls_share * _number(call)
+
+
 def _is_long(call: Exchange, window_ns: int) -> bool:
     return (
         call.line.direction == "connected"
-        and (call.median_ns or 0) >= network_policy.slow_answer_ns
+        and ((call.median_ns or 0) >= network_policy.slow_answer_ns or _is_silent(call))
         and call.line.busy_ns >= network_policy.perhaps_awaited_share * window_ns
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
-from perfdiag.diagnosis.evidence.network.peers import name_of, peer_of
+from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
@@ -66,15 +66,21 @@ def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None
 def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
     peer, name = peer_of(call.line.object), name_of(call.line.object, call.object)
     typical_ns = call.whole.typical_ns()
-    slow = typical_ns >= network_policy.slow_answer_ns
+    way_ns = way_of(model, call)
+    norm_ns = network_policy.slow_answer_ns + network_policy.prompt_round_trips * (way_ns or 0)
+    slow = typical_ns >= norm_ns
+    far_away = (way_ns or 0) >= network_policy.prompt_answer_ns
     if slow:
         claim = (
             f"{name} answers slowly: half of the time is in calls of {about(typical_ns)} or more. Requests wait for"
             " them."
         )
+    elif far_away:
+        claim = f"{name} answers fast: {about(typical_ns)} a call, at a round trip of {duration(way_ns or 0)}."
     else:
         claim = f"{name} answers fast ({about(typical_ns)} a call), but there are many calls."
-    far = "" if peer is None or peer.local else "the round trip to the peer was not measured"
+    near = peer is None or peer.local or way_ns is not None
+    far = "" if near else "the round trip to the peer was not measured"
     measure = _measure(model, call)
     return conclude(
         model,
@@ -82,6 +88,8 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         headline=(
             f"{brief(name)} answers slowly, and requests wait for it"
             if slow
+            else f"Requests wait for {brief(name)}, which is a round trip of {duration(way_ns or 0)} away"
+            if far_away
             else f"Requests call {brief(name)} often; it answers fast"
         ),
         claim=claim,
@@ -91,10 +99,16 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         evidence=[_evidence(model, call)],
         remedies=[measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
         alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
-        verify=shorter(model, f"calls to {name}", typical_ns, network_policy.slow_answer_ns)
+        verify=shorter(model, f"calls to {name}", typical_ns, norm_ns)
         if slow
         else fewer(model, f"calls to {name}", call.line.count),
     )
+
+
+def way_of(model: Model, call: Exchange) -> int | None:
+    """Return the shortest round trip to whom a call is for, None where it was not measured."""
+    socket = connections_of(model).sockets.get(call.line.object)
+    return round_trip_ns([socket]) if socket else None
 
 
 def _evidence(model: Model, call: Exchange) -> Evidence:
@@ -113,4 +127,4 @@ def _measure(model: Model, call: Exchange) -> Remedy:
     return fix(f"measure the peer, {host}: perfdiag latency --port {peer.port}")
 
 
-__all__ = ["outstanding"]
+__all__ = ["outstanding", "way_of"]

@@ -6,11 +6,16 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
-from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.unanswered_calls import way_of
+from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, severity
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
-from perfdiag.diagnosis.significance import brief, duration, fault, fix, plain, size, together, waits
+from perfdiag.diagnosis.policy import network_policy
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, plain, size, together, waits
 from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange, own_calls
+from perfdiag.model.requests.request_time import PEERS
 
 
 @rule(
@@ -20,7 +25,7 @@ from perfdiag.model.model import Model
     meaning="Threads wait in send because the peer's receive window is full: its program reads too slowly, or its"
     " receive buffer is too small for the distance.",
     measured="At each wait in send, what held the connection: the part of waits held by the peer's window, times"
-    " the time waited there.",
+    " the time waited there. Of calls of an event loop: their bytes in windows of the peer's, a round trip each.",
     alternatives="The reader at the peer is itself held up (CPU, disk, lock); its receive buffer is smaller than"
     " rate times round trip.",
     remedies="Measure the reader at the peer; enlarge its receive buffer (net.ipv4.tcp_rmem there).",
@@ -33,13 +38,55 @@ from perfdiag.model.model import Model
 def receiver_window(model: Model) -> Iterable[Outcome]:
     """Join waits in send with what held the connection, here the peer's window. Clients belong to NET-SLOW-CLIENT."""
     asked = connections_of(model).asked
-    return outcomes(
+    held = [found for each in own_calls(model.exchanges)[1] if (found := _held_call(model, each)) is not None]
+    yield from held
+    for outcome in outcomes(
         model,
         "NET-RECEIVER-WINDOW",
         ("net.send",),
         lambda rows, socket: held_ns(rows, socket, socket.waits_receiver) if asked(socket.object) else 0,
         _receiver_finding,
         "waits for receive windows",
+    ):
+        if not (held and isinstance(outcome, Check)):  # that no thread waits so is not that of the rule
+            yield outcome
+
+
+def _held_call(model: Model, call: Exchange) -> Finding | None:
+    """Return the finding of calls of an event loop, for which no thread waits in send: so many windows of the peer's, a
+    round trip each, take most of their time."""
+    socket, way_ns = connections_of(model).sockets.get(call.line.object), way_of(model, call)
+    if call.line.direction != "connected" or not call.line.count or not socket or not way_ns:
+        return None
+    each_bytes, window = call.line.bytes_out / call.line.count, socket.send_window_bytes
+    typical_ns = call.whole.typical_ns()
+    if not window or each_bytes < network_policy.windows_of_call * window or not typical_ns:
+        return None
+    sending_ns = round(each_bytes / window * way_ns)
+    if not network_policy.windows_share <= sending_ns / typical_ns <= 1 / network_policy.windows_share:
+        return None  # the window has grown since, or the peer is slow beside it
+    ns = of_requests_ns(model, round(min(1.0, sending_ns / typical_ns) * call.waited_ns))
+    name = name_of(call.line.object, call.object)
+    return conclude(
+        model,
+        {PEERS: ns} if ns else {},
+        headline=f"The receive window of {brief(name)} is too small for the distance",
+        claim=(
+            f"Calls to {name} send {size(each_bytes)} each through a receive window of {size(window)}, at a round trip"
+            f" of {duration(way_ns)}: that is {duration(min(sending_ns, typical_ns))} of the {about(typical_ns)} each"
+            " takes."
+        ),
+        mechanism=Mechanism.LIMIT,
+        severity=severity(model, 0, ns),
+        doubts=["the window was read at one call in sixteen, and is inferred to be what these wait for"],
+        evidence=[
+            Evidence(f"{call.line.count:,} calls of {size(each_bytes)}", each_bytes, "bytes", "sockets"),
+            Evidence(f"receive window {size(window)}", float(window), "bytes", "tcp_sock"),
+            Evidence(f"shortest round trip {duration(way_ns)}", float(way_ns), "ns", "tcp_sock"),
+        ],
+        remedies=[_LARGER, fix("send less at a time, or from nearer")],
+        alternatives=["the reader at the peer is itself held up, so that its window stays small"],
+        verify=checked(f"ss -tim dst {plain(str(peer_of(call.line.object)))}", "rwnd_limited stays the same"),
     )
 
 
