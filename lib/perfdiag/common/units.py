@@ -82,8 +82,9 @@ def size(number: float) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """Return "1 thread" or "2 threads"; only for nouns that take an s."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+    """Return "1 thread", "2 threads" or "2 processes"; only for nouns that take an s or es."""
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{count(number)} {noun}{'' if number == 1 else ending}"
 
 
 def counted(number: int, what: str) -> str:

@@ -14,12 +14,11 @@ from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, locks_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import duration, fix, plain
+from perfdiag.model.coverage.databases import COMMS
 from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import is_named
 from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS, POSTGRES, HiddenLock
 from perfdiag.recording.schema import Stack
-
-_POSTGRES = frozenset({"postgres", "postmaster"})
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ def _is_untold(model: Model) -> bool:
         if time
         else model.ns(POSTGRES.account)
     )
-    servers = {thread.pid for thread in model.threads if thread.comm in _POSTGRES}
+    servers = {thread.pid for thread in model.threads if thread.comm in COMMS}
     waiting = servers & idle_ns(model, POSTGRES.account).keys()
     stacks = [stack for stack in model.wait_stacks(POSTGRES.account) if stack.pid in waiting]
     readable = any(POSTGRES.would_show((*stack.user, *stack.scan)) for stack in stacks)

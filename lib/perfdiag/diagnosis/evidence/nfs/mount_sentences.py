@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.disk.backing_disks import requests_of
 from perfdiag.diagnosis.evidence.nfs.mount_calls import Procedure
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, Use
-from perfdiag.diagnosis.policy import nfs_policy
+from perfdiag.diagnosis.policy import general_policy, nfs_policy
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.diagnosis.significance import about, duration, plain, size
 from perfdiag.model.model import Model
@@ -30,7 +30,7 @@ def _call(use: Use, name: str, calls: Procedure) -> Evidence:
     wire = duration(calls.wire.sum_ns / calls.count)
     spread = ""
     if calls.wire.buckets and calls.count > 1:
-        p99 = calls.wire.quantile_ns(0.99) if calls.count >= 300 else None
+        p99 = calls.wire.quantile_ns(0.99) if calls.count >= general_policy.waits_for_p99 else None
         spread = f" (p50 {about(calls.wire.quantile_ns(0.5) or 0)}{f', p99 {about(p99)}' if p99 else ''})"
     again = f", {calls.retransmits:,} sent again" if calls.retransmits else ""
     errors = f", {calls.errors:,} with an error" if calls.errors else ""

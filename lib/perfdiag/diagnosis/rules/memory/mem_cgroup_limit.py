@@ -99,7 +99,7 @@ def _finding(model: Model, group: MemoryGroup | None, claims: Mapping[str, int],
     headline = f"The memory limit{at} of {brief(name)} delays {subject(model)}"
     claim = f"The memory limit{at} of {name} costs {subject(model)} {duration(taken_ns)}."
     if killed:
-        claim = f"The OOM killer ended {killed} process{'es' * (killed > 1)} at the memory limit{at} of {name}."
+        claim = f"The OOM killer ended {plural(killed, 'process')} at the memory limit{at} of {name}."
         headline = f"The OOM killer ended {plural(killed, 'process')} at a memory limit of {brief(name)}"
     elif hanging:
         claim += f" {plural(hanging, 'thread')} still waited at the end."

@@ -16,6 +16,7 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     unknown,
 )
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import about, brief, duration, fix, little, percent, plain, worth
 from perfdiag.model.guest import exit_names
@@ -114,7 +115,7 @@ def _evidence(model: Model, name: str, exits: Exits) -> Evidence:
     ]
     if p50 is not None:
         parts.append(f"p50 {about(p50)}")
-    if p99 is not None and exits.count >= 300:
+    if p99 is not None and exits.count >= general_policy.waits_for_p99:
         parts.append(f"p99 {about(p99)}")
     if (waited := exits.around_ns - exits.running_ns) > exits.running_ns // 10:
         parts.append(f"{duration(waited)} more waiting inside them")

@@ -17,7 +17,7 @@ from perfdiag.diagnosis.evidence.virtual.virtual_cpus import (
     unknown,
 )
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import virtual_policy
+from perfdiag.diagnosis.policy import general_policy, virtual_policy
 from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, little, percent, plain, worth
 from perfdiag.model.guest import exit_names
@@ -126,7 +126,7 @@ def _by_reason(model: Model, name: str, exits: Exits) -> Evidence:
         f"{duration(exits.running_ns)} in {exits.count:,} exits for {name},"
         f" {per_second(model, exits.count):,.0f}/s, {duration(mean)} each"
     )
-    if p99 is not None and exits.count >= 300:
+    if p99 is not None and exits.count >= general_policy.waits_for_p99:
         text += f", p99 {about(p99)}"
     return Evidence(plain(text), float(exits.running_ns), "ns", "kvm_exit, kvm_entry")
 
