@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from perfdiag.diagnosis.rule import Rule
 from perfdiag.documents.mdoc import page, prose
@@ -16,10 +16,10 @@ DESCRIPTION = (
 )
 
 
-def runbook_page(rules: Mapping[str, Rule], symptoms: Sequence[Symptom] = SYMPTOMS) -> str:
+def runbook_page(rules: Mapping[str, Rule]) -> str:
     """Return perfdiag-runbook(7)."""
     body = [".Sh DESCRIPTION", *prose(DESCRIPTION), ".Sh SYMPTOMS"]
-    for symptom in symptoms:
+    for symptom in SYMPTOMS:
         body += _symptom(symptom, rules)
     return page(
         "perfdiag-runbook",

@@ -23,21 +23,21 @@ def pieces(report: msgspec.Struct) -> Iterator[bytes]:
     for field in msgspec.structs.fields(report):
         value = getattr(report, field.name)
         yield separator + msgspec.json.encode(field.encode_name) + b": "
-        yield from _list(value) if isinstance(value, list) and value else [_indented(value, b"\n  ")]
+        yield from _list(value) if isinstance(value, list) and value else [_indented(value)]
         separator = b",\n  "
     yield b"\n}\n"
 
 
 def _list(values: list[object]) -> Iterator[bytes]:
     for start in range(0, len(values), _STEP):
-        text = _indented(values[start : start + _STEP], b"\n  ")
+        text = _indented(values[start : start + _STEP])
         yield (b"," if start else b"[") + text[1 : -len(b"\n  ]")]
     yield b"\n  ]"
 
 
-def _indented(value: object, newline: bytes) -> bytes:
+def _indented(value: object) -> bytes:
     text = msgspec.json.encode(_escaped(msgspec.to_builtins(value, enc_hook=plain)))
-    return msgspec.json.format(text, indent=2).replace(b"\n", newline)
+    return msgspec.json.format(text, indent=2).replace(b"\n", b"\n  ")
 
 
 def plain(value: Any) -> Any:

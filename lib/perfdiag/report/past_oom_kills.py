@@ -49,7 +49,7 @@ def look_back(log: Log, counts: Counts | None, clocks: Clocks, since_ns: int, un
         *_of_begin(log, begins, since_ns, clocks),
         *_of_bounds(log.told),
         *_of_times(log, reports),
-        *_of_counts(log, counts, in_log),
+        *_of_counts(counts, in_log),
     ]
     return PastKills(
         schema=SCHEMA,
@@ -201,7 +201,7 @@ def _of_times(log: Log, reports: Sequence[Report]) -> list[Missing]:
     return [_missing("the time of day of kills", reason, "save the log with dates: journalctl -k, or dmesg -T there")]
 
 
-def _of_counts(log: Log, counts: Counts | None, in_log: int) -> list[Missing]:
+def _of_counts(counts: Counts | None, in_log: int) -> list[Missing]:
     if counts is None:
         return []
     found = []

@@ -27,7 +27,6 @@ def nothing_came(model: Model, rows: list[Row]) -> bool:
 
 def silent(
     model: Model,
-    id: str,
     rows: list[Row],
     whom: str,
     look: str,
@@ -36,7 +35,7 @@ def silent(
     may: str = "work or for an answer",
     limit: str = LOOKS_THE_SAME,
 ) -> Finding:
-    """Return the finding `id` on waits at `whom` that do not show anybody to be slow; `look` is what would tell
+    """Return the finding on waits at `whom` that do not show anybody to be slow; `look` is what would tell
     more."""
     return conclude(
         model,

@@ -190,9 +190,9 @@ def failed(finding: Finding) -> str:
     return f"{finding.headline} ({finding.id})."
 
 
-def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = (), *, doubt: str = "") -> contract.Verdict:
+def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) -> contract.Verdict:
     """Return the verdict made of the sentences in `parts` (empty ones are none), which speaks of `findings`."""
-    return worded(kind, parts, [finding.id for finding in findings], doubt=doubt)
+    return worded(kind, parts, [finding.id for finding in findings])
 
 
 def worded(

@@ -18,7 +18,7 @@ from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import HELD
 
 
-def held_answers(model: Model, id: str) -> Finding | None:
+def held_answers(model: Model) -> Finding | None:
     """Return one finding for all names together, or None if clients hardly wait for the ends of answers."""
     time = model.request_time
     # Where the time of requests is not known, a name counts whose answers are mostly held.

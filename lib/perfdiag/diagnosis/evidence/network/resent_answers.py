@@ -18,7 +18,7 @@ FIND_DROPS = fix(
 )
 
 
-def resent_answers(model: Model, id: str) -> Finding | None:
+def resent_answers(model: Model) -> Finding | None:
     """Return one finding for all names together, or None if clients hardly wait for what is sent again."""
     resent = sorted((each for each in model.exchanges if each.served and _ns(each)), key=lambda each: -_ns(each))
     lost_ns = sum(map(_ns, resent))

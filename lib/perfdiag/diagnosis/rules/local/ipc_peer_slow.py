@@ -109,7 +109,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         came = f"half of that in waits of {about(typical_ns(whole))}"
         came += f" for {who}" if where and who not in whom else ""
         may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
-        return silent(model, "IPC-PEER-SLOW", rows, whom, measure, came=came, may=may)
+        return silent(model, rows, whom, measure, came=came, may=may)
     headline, claim, mechanism = _said(model, whole, who, where, slow=slow, asked=asked, writes=writes, in_turn=in_turn)
     hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
     if hanging:
@@ -130,7 +130,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         remedies=[fix(measure)],
         alternatives=[] if writes or in_request else ["a worker that waits for its next job"],
         verify=_check(model, whole, f"for {who}{where}", writes=writes),
-        others=_others(model, rows, waker),
+        others=_others(rows, waker),
     )
 
 
@@ -195,7 +195,7 @@ def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Findi
     may = "work, for an answer or for room to write" if written else "work or for an answer"
     came = "nothing came" if nothing_came(model, rows) else "it is unknown who ended the waits"
     limit = "the process itself may hold the other end, too" if own else LOOKS_THE_SAME
-    return silent(model, "IPC-PEER-SLOW", rows, whom, holds, came=came, may=may, limit=limit)
+    return silent(model, rows, whom, holds, came=came, may=may, limit=limit)
 
 
 def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
@@ -243,7 +243,7 @@ def _measure(rows: list[Row], waker: int) -> str:
     return "measure the other end: perfdiag latency --pid PEER (lsof -E names it)"
 
 
-def _others(model: Model, rows: list[Row], waker: int) -> list[Other]:
+def _others(rows: list[Row], waker: int) -> list[Other]:
     """Return the thread that ended most waits, or the process that made the socket."""
     if waker:
         comm = next((row.waker_comm for row in rows if row.waker_tid == waker), "")

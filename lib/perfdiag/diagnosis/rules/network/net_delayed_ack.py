@@ -74,7 +74,7 @@ def delayed(model: Model) -> Iterable[Outcome]:
         both = ns + other_ns - model.window_ns >= network_policy.delayed_ack_cluster_share * ns
         return ns if both and looks_alike(model, connections, rows) else 0
 
-    answers, arrivals = held_answers(model, ID), arrivals_finding(model)
+    answers, arrivals = held_answers(model), arrivals_finding(model)
     yield from filter(None, (answers, arrivals))
     for outcome in outcomes(
         model, ID, (RECEIVE,), explained_ns, _finding, "data held back, or both ends waiting at once"

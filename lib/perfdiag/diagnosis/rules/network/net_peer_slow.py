@@ -158,17 +158,17 @@ def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -
     if found.receives and found.slow and sent.may_be_news(found.waits.count):
         came = f"{sent.received:,} came back for {plural(sent.sent, 'datagram')}"
         may = "late answers or for unsolicited data"
-        return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
+        return silent(model, group, found.name, _where(found.peers), came=came, may=may)
     if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
         came, may = "it asked for nothing meanwhile", "work or for one long answer"
         if found.one_way or nothing_came(model, group):
             came, may = "nothing came", "work or for an answer"
         look = f"{_look(found.peers)}; or {_where(found.peers)}"
-        return silent(model, "NET-PEER-SLOW", group, found.name, look, came=came, may=may)
+        return silent(model, group, found.name, look, came=came, may=may)
     if found.perhaps_acknowledges and found.slow:
         came = f"half of that in waits of {about(found.typical_ns)}"
         may = "slow answers or for the next of what it acknowledges"
-        return silent(model, "NET-PEER-SLOW", group, found.name, _where(found.peers), came=came, may=may)
+        return silent(model, group, found.name, _where(found.peers), came=came, may=may)
     return None
 
 

@@ -55,7 +55,7 @@ ID = "NET-RETRANSMITS"
 )
 def retransmits(model: Model) -> Iterable[Outcome]:
     """Join retransmissions of a connection with its long waits."""
-    answers = resent_answers(model, ID)
+    answers = resent_answers(model)
     if answers:
         yield answers
     for outcome in outcomes(model, ID, NET, _retransmitted_ns, _retransmits_finding, "retransmissions"):

@@ -136,17 +136,15 @@ def _is_accident(waits: Distribution) -> bool:
 def _yields(model: Model) -> list[Evidence]:
     """Return the policy or nice value of the target's first process with a lower priority."""
     found = [
-        Evidence(_yielding(model, pid, "as SCHED_IDLE", group), IDLE_POLICY, "policy", STAT)
+        Evidence(_yielding(pid, "as SCHED_IDLE", group), IDLE_POLICY, "policy", STAT)
         for pid, group in list(idle_class(model).items())[:1]
     ]
     for pid, nice in [*yielding(model).items(), *niced(model).items()][:1]:
-        found.append(
-            Evidence(_yielding(model, pid, f"at nice {nice}", counts_only_in(model, pid)), float(nice), "nice", STAT)
-        )
+        found.append(Evidence(_yielding(pid, f"at nice {nice}", counts_only_in(model, pid)), float(nice), "nice", STAT))
     return found
 
 
-def _yielding(model: Model, pid: int, how: str, group: str) -> str:
+def _yielding(pid: int, how: str, group: str) -> str:
     runs = f"process {pid} runs {how}"
     return f"{runs}, effective only inside its {group}" if group else f"{runs}: others go first"
 
