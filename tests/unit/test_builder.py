@@ -243,7 +243,7 @@ def test_open_books_show_in_the_coverage() -> None:
 def test_coverage_of_unknown_and_lost() -> None:
     model = Builder().thread("a", unexplained="1 s", disk_read="3 s", rest="wait.parked").lost(ring_buffer=3).model()
     assert model.coverage.unexplained_share == 0.25
-    assert model.coverage.parked_share == 0.6
+    assert model.parked_ns == 6_000_000_000
     assert model.coverage.lost_total == 3 and model.coverage.complete
     cut = Builder().thread("a").cut().model()
     assert not cut.coverage.complete and cut.coverage.reason == "cut off" and cut.cost is None

@@ -110,7 +110,6 @@ def _account(account: Account) -> str:
         _section("How it counts", _OF_REQUESTS if account.of_requests else _COUNTS[account.kind]),
         _section("What its rows name", f"{account.object[0].upper()}{account.object[1:]}") if account.object else "",
         _section("What tells", _TELLS) if account.kind is Kind.UNKNOWN else "",
-        "" if account.measured else _section("Not measured yet", "No probe measures it yet."),
         "\n".join(["Findings that can name its time", *map(_shortened, lines)]) if lines else "",
     ]
     return f"{account.name}\n" + "\n\n".join(part for part in parts if part) + "\n"

@@ -112,8 +112,6 @@ def _account(account: Account, findings: Sequence[str]) -> list[str]:
         sentences.append("Blocked or idle (unknown): left out of percentages.")
     if account.of_requests:
         sentences.append("Part of requests' time alone: no thread spends it.")
-    if not account.measured:
-        sentences.append("Not measured yet.")
     if account.object:
         sentences.append(f"Object: {account.object}.")
     if findings:

@@ -42,7 +42,6 @@ _AS_RECORDED = (
     "devices",
     "events",
     "footer",
-    "intervals",
     "nfs_flushes",
     "nfs_server",
     "requests_left",
@@ -206,8 +205,7 @@ def _chains(recording: Recording, futexes: Futexes, receiving: Receiving, names:
 def _files_read(recording: Recording, names: object_names.Names) -> list[FileRead]:
     lines = sorted(recording.files_read, key=lambda line: (-line.sum_ns, -line.bytes, line.object))
     return [
-        FileRead(names.resolve(line.object), line.object, line.waits, line.sum_ns, line.bytes, line.size_bytes)
-        for line in lines
+        FileRead(names.resolve(line.object), line.waits, line.sum_ns, line.bytes, line.size_bytes) for line in lines
     ]
 
 

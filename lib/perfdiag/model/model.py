@@ -49,7 +49,6 @@ class Coverage:
     closed_error: float  # |booked - wall| / wall over all threads
     worst_thread_error: float  # of threads observed at least 1 s
     unexplained_share: float  # of busy time
-    parked_share: float  # "cannot tell", of wall time
     lost: Mapping[str, int]  # every counter of the footer
     stack_agreement: float | None  # account against sampled kernel stack, by time; None: no samples
     stack_samples: int
@@ -74,7 +73,6 @@ class FileRead:
     """A file that was not (all) in memory when the target read it."""
 
     name: str  # for people
-    key: str  # as recorded
     waits: int  # for reads; faults are rows of memory.major_fault
     waited_ns: int
     read_bytes: int  # brought into the page cache, read-ahead included
@@ -129,7 +127,6 @@ class Model:
     sockets: Sequence[schema.Socket]
     operations: Sequence[schema.Operation]
     events: Sequence[schema.Event]
-    intervals: Sequence[schema.Interval]
     facts: Facts
     coverage: Coverage
     not_measured: Sequence[NotMeasured]

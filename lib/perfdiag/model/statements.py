@@ -54,11 +54,6 @@ class Statement:
         return self.line.over_slo
 
     @property
-    def over_slo_ns(self) -> int:
-        """How long these took."""
-        return self.line.over_slo_ns
-
-    @property
     def over_slo_accounts(self) -> Mapping[str, int]:
         """What the time of these went to, ns by account."""
         return _sums(self.line.over_slo_accounts)

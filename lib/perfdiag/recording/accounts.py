@@ -18,14 +18,13 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Account:
-    """One account; `measured` is False where only the schema has its place yet."""
+    """One account."""
 
     name: str
     meaning: str
     phrase: str  # the row of a table: where a thread or a request was, in at most 25 letters
     kind: Kind = Kind.LATENCY
     object: str = ""  # what its rows name
-    measured: bool = True
     recorded: bool = True  # False: the kernel side knows no such account, evidence proves it afterwards
     of_requests: bool = False  # part of requests' time alone: no thread spends it
 

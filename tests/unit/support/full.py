@@ -18,7 +18,7 @@ from unit.support.threads import START_NS
 S = 1_000_000_000
 WINDOW_NS = 3600 * S
 END_NS = START_NS + WINDOW_NS
-ACCOUNTS = [account.name for account in accounts.ACCOUNTS if account.measured]
+ACCOUNTS = [account.name for account in accounts.ACCOUNTS]
 BUSY = [name for name in ACCOUNTS if accounts.kind_of(name) is accounts.Kind.LATENCY]
 
 

@@ -12,7 +12,6 @@ from perfdiag.model.model import Coverage, NotMeasured
 from perfdiag.model.stacks import kernel_stacks
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.laws import contradictions
 from perfdiag.recording.recording import Recording
 
@@ -96,7 +95,6 @@ def measure(
     """Return how well the books close, what was lost, and how often account and kernel stack agree."""
     wall_ns = sum(thread.wall_ns for thread in threads)
     long = [thread for thread in threads if thread.wall_ns >= OBSERVED_LONG_NS and thread.threads == 1]
-    parked_ns = sum(total.ns for name, total in accounts.items() if kind_of(name) is Kind.UNKNOWN)
     agreement = kernel_stacks.agreement(sampled)
     lost = dict(recording.footer.lost) if recording.footer else {}
     if recording.bad_lines:
@@ -106,7 +104,6 @@ def measure(
         closed_error=apart_ns / wall_ns if wall_ns else float(apart_ns > 0),
         worst_thread_error=max((abs(t.booked_ns - t.wall_ns) / t.wall_ns for t in long), default=0.0),
         unexplained_share=ns_of(accounts, "unexplained") / busy_ns if busy_ns else 0.0,
-        parked_share=parked_ns / wall_ns if wall_ns else 0.0,
         lost=lost,
         stack_agreement=agreement.share,
         stack_samples=agreement.samples,

@@ -43,7 +43,7 @@ def unseen_accounts(header: schema.Header) -> frozenset[str]:
     """Return the accounts that whoever recorded cannot tell: their time stands in others, nothing in them is no 0."""
     if not header.accounts:
         return frozenset()
-    return frozenset(each.name for each in ACCOUNTS if each.recorded and each.measured) - set(header.accounts)
+    return frozenset(each.name for each in ACCOUNTS if each.recorded) - set(header.accounts)
 
 
 def script(

@@ -38,11 +38,6 @@ class Procedure:
     wire: Distribution  # sent to answered: the network both ways and the server
     reply_ns: int
 
-    @property
-    def each_ns(self) -> float:
-        """Queue, wire and server of one call in the mean."""
-        return (self.queue.sum_ns + self.wire.sum_ns) / self.count if self.count else 0.0
-
     def above_ns(self, trip_ns: float) -> float:
         """Return how much longer than a round trip all calls together took to be answered."""
         return max(0.0, self.wire.sum_ns - self.count * trip_ns)

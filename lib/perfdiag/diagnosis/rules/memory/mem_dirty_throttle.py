@@ -89,7 +89,6 @@ class _Case:
 
     device: str  # "8:16", "" if unknown
     place: str  # its mount point, or its name
-    name: str
     writers: Dirtiers | None  # None: nobody was counted
     elsewhere: Elsewhere | None
     victim: bool
@@ -115,7 +114,6 @@ def _dirty_finding(model: Model, claim: tuple[str, str], group: list[Row]) -> Fi
     case = _Case(
         device=device,
         place=plain(mount.mountpoint) if mount else name,
-        name=name,
         writers=writers,
         elsewhere=most_elsewhere(model, device),
         victim=part < memory_policy.dirty_victim_share,
