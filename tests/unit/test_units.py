@@ -30,6 +30,19 @@ def test_durations(ns: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("per_second", "text"),
+    [(0.0, "0/s"), (2.345, "2.35/s"), (99.9, "99.9/s"), (99.96, "100/s"), (62_403.4, "62,403/s")],
+)
+def test_rates(per_second: float, text: str) -> None:
+    assert units.rate(per_second) == text
+
+
+@pytest.mark.parametrize(("number", "text"), [(1, "1 process"), (2, "2 processes"), (1000, "1,000 processes")])
+def test_plurals_of_nouns_that_end_in_s(number: int, text: str) -> None:
+    assert units.plural(number, "process") == text
+
+
+@pytest.mark.parametrize(
     ("ns", "text"),
     [
         (0, "0 ns"),

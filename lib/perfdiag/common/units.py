@@ -72,6 +72,11 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def rate(per_second: float) -> str:
+    """Return "62,403/s", or "2.35/s" with three significant digits."""
+    return f"{count(round(per_second))}/s" if per_second >= 99.95 else f"{per_second:.3g}/s"
+
+
 def size(number: float) -> str:
     """Return `number` bytes with three significant digits: "11.2 MiB"."""
     for unit in _SIZES:
@@ -119,6 +124,7 @@ __all__ = [
     "first_of",
     "known",
     "plural",
+    "rate",
     "share",
     "short",
     "size",

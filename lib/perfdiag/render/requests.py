@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from perfdiag.common.units import about_at_most, count, duration, plural, share
+from perfdiag.common.units import about_at_most, count, duration, plural, rate, share
 from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
 from perfdiag.report.contract import Call, Percentiles, Report, Request, Silent, Unread
@@ -57,7 +57,7 @@ def _silent(silent: Silent) -> str:
 def _served(request: Request) -> str:
     name = f"{request.name} on " if request.name else ""
     where = f"port {request.port}" if request.port.isdigit() else request.port
-    parts = [f"{name}{where}: {count(request.whole.count)}, {request.per_second:.3g}/s"]
+    parts = [f"{name}{where}: {count(request.whole.count)}, {rate(request.per_second)}"]
     parts += _percentiles(request.whole)
     if request.over_slo is not None and request.limit_ns is not None:
         parts.append(f"{count(request.over_slo)} over {duration(request.limit_ns)}")
@@ -83,7 +83,7 @@ def _called(call: Call) -> str:
     if call.datagrams is not None:
         return _sent(call, call.datagrams)
     kind = "name look-ups of" if call.lookups else "calls to"
-    parts = [f"{kind} {call.peer}: {count(call.whole.count)}, {call.per_second:.3g}/s"]
+    parts = [f"{kind} {call.peer}: {count(call.whole.count)}, {rate(call.per_second)}"]
     parts += _percentiles(call.whole)
     if call.outstanding_share:
         parts.append(f"outstanding {share(call.outstanding_share)} of the window")

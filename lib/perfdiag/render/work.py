@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from perfdiag.common.units import about_at_most, count, duration, size
+from perfdiag.common.units import about_at_most, count, duration, rate, size
 from perfdiag.render.layout import ESSENTIAL, Block, Page, Section
 from perfdiag.report.contract import Operation, Report
 
@@ -34,7 +34,7 @@ def _moved(report: Report, page: Page) -> list[Text]:
 
 def _operation(operation: Operation) -> str:
     """Return the line of an operation; percentiles only if there are enough."""
-    parts = [f"{operation.name}: {count(operation.count)}, {operation.per_second:.3g}/s"]
+    parts = [f"{operation.name}: {count(operation.count)}, {rate(operation.per_second)}"]
     times = (("p50", operation.p50_ns), ("p90", operation.p90_ns), ("p99", operation.p99_ns))
     parts += [f"{name} {about_at_most(ns, operation.max_ns)}" for name, ns in times if ns is not None]
     parts.append(f"longest {duration(operation.max_ns)}")
