@@ -231,3 +231,11 @@ def test_words_decide_nothing(words: str, mechanism: Mechanism) -> None:
         return text.kind, text.sentences
 
     assert decided(words) == decided("Another claim; 95 % of its busy time.")
+
+
+def test_what_failed_is_told_first_whatever_time_it_took() -> None:
+    model = Builder().thread("a", runq_busy="4 s", memory_cgroup="2 s").model()
+    crowd = finding("CPU-CONTENTION", {"runq.busy": 4 * S}, "Threads wait for a CPU.")
+    critical = {"severity": Severity.CRITICAL, "mechanism": Mechanism.FAILED}
+    kill = finding("OOM-KILL", {"memory.cgroup": 2 * S}, "It was killed.", **critical)
+    assert made(model, crowd, kill).verdict.text.startswith("It was killed (OOM-KILL). Threads wait for a CPU")

@@ -97,15 +97,15 @@ class Situation:
 
     @cached_property
     def causes(self) -> list[Finding]:
-        """The first cause, and the second if it matters."""
-        first, second = self.timed[:1], self.timed[1:2]
+        """The first cause, and the second if it matters; what failed is told before them, whatever time it took."""
+        first, second = self.timed[:1], [each for each in self.timed[1:2] if not _failed(each)]
         rivals = [each for each in second if each.role is self.cause.role or each.role is not Role.BACKGROUND]
         return [*first, *(each for each in rivals if each.share >= SECOND_CAUSE)]
 
     @property
     def broke(self) -> bool:
         """Whether a process was killed, or something broke: what took time beside it can wait."""
-        return self.cause.severity is Severity.CRITICAL and self.cause.mechanism is Mechanism.FAILED
+        return _failed(self.cause)
 
     def failed(self, named: Sequence[Finding]) -> list[Finding]:
         """Failures that are not named as a cause: a killed process may have taken little time."""
@@ -203,6 +203,10 @@ def _hottest(findings: Sequence[Finding]) -> list[str]:
     """Return the functions CPU time went to."""
     functions = [each.text for finding in findings for each in finding.evidence if each.kind is EvidenceKind.FUNCTIONS]
     return [f"{text[0].upper()}{text[1:]}." for text in functions[:1]]
+
+
+def _failed(finding: Finding) -> bool:
+    return finding.severity is Severity.CRITICAL and finding.mechanism is Mechanism.FAILED
 
 
 __all__ = ["LEADING", "SECOND_CAUSE", "Situation", "outweighs"]
