@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.network.peers import connections_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.requests.calls import claimed, longer_ns, of_requests_ns
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Claim, Severity
@@ -83,8 +83,7 @@ class ChattyCalls:
 
     def _prompt_ns(self, model: Model) -> int:
         """Return how long the answer to one of so many may take."""
-        sockets, key = connections_of(model).sockets, self.call.line.object
-        way_ns = round_trip_ns([sockets[key]]) if key in sockets else None
+        way_ns = connections_of(model).way_ns(self.call.line.object)
         many = self.times >= network_policy.chatty_many_calls
         return max(
             network_policy.slow_answer_ns if many else network_policy.prompt_answer_ns,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
     felt,
@@ -88,12 +88,9 @@ def connects_of(model: Model) -> list[Connects]:
     for row in model.rows_of(CONNECT):
         rows.setdefault(row.key, []).append(row)
     calls = by_peer(model, "connected")
-    sockets = connections_of(model).sockets
+    way_ns = connections_of(model).way_ns
     timed = [key for key, call in calls.items() if call.connect.count and key not in rows]
-    found = [
-        Connects(key, rows.get(key, []), calls.get(key), round_trip_ns([sockets[key]] if key in sockets else []))
-        for key in [*rows, *timed]
-    ]
+    found = [Connects(key, rows.get(key, []), calls.get(key), way_ns(key)) for key in [*rows, *timed]]
     return sorted(found, key=lambda each: (-max(each.waited_ns, each.took_ns), each.key))
 
 

@@ -116,6 +116,10 @@ class Connections:
             known = self._near[key] = peer is not None and (peer.local or same)
         return known
 
+    def way_ns(self, key: str) -> int | None:
+        """Return the shortest round trip of the connections to a peer, None where it was not measured."""
+        return round_trip_ns([self.sockets[key]]) if key in self.sockets else None
+
     def perhaps_answered_here(self, key: str) -> bool:
         """Return whether the target holds the listening socket at the other end, and nothing shows that it answers."""
         peer = peer_of(key)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
@@ -66,7 +66,7 @@ def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None
 def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
     peer, name = peer_of(call.line.object), name_of(call.line.object, call.object)
     typical_ns = call.whole.typical_ns()
-    way_ns = way_of(model, call)
+    way_ns = connections_of(model).way_ns(call.line.object)
     norm_ns = network_policy.slow_answer_ns + network_policy.prompt_round_trips * (way_ns or 0)
     slow = typical_ns >= norm_ns
     far_away = (way_ns or 0) >= network_policy.prompt_answer_ns
@@ -105,12 +105,6 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
     )
 
 
-def way_of(model: Model, call: Exchange) -> int | None:
-    """Return the shortest round trip to whom a call is for, None where it was not measured."""
-    socket = connections_of(model).sockets.get(call.line.object)
-    return round_trip_ns([socket]) if socket else None
-
-
 def _evidence(model: Model, call: Exchange) -> Evidence:
     busy = min(1.0, call.line.busy_ns / model.window_ns) if model.window_ns else 0.0
     text = f"{call.line.count:,} calls, outstanding {percent(busy)} of the window, {spread(call.whole)}"
@@ -127,4 +121,4 @@ def _measure(model: Model, call: Exchange) -> Remedy:
     return fix(f"measure the peer, {host}: perfdiag latency --port {peer.port}")
 
 
-__all__ = ["outstanding", "way_of"]
+__all__ = ["outstanding"]

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of, round_trip_ns
-from perfdiag.diagnosis.evidence.network.unanswered_calls import way_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, severity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
@@ -55,7 +54,8 @@ def receiver_window(model: Model) -> Iterable[Outcome]:
 def _held_call(model: Model, call: Exchange) -> Finding | None:
     """Return the finding of calls of an event loop, for which no thread waits in send: so many windows of the peer's, a
     round trip each, take most of their time."""
-    socket, way_ns = connections_of(model).sockets.get(call.line.object), way_of(model, call)
+    connections, key = connections_of(model), call.line.object
+    socket, way_ns = connections.sockets.get(key), connections.way_ns(key)
     if call.line.direction != "connected" or not call.line.count or not socket or not way_ns:
         return None
     each_bytes, window = call.line.bytes_out / call.line.count, socket.send_window_bytes
@@ -66,7 +66,7 @@ def _held_call(model: Model, call: Exchange) -> Finding | None:
     if not network_policy.windows_share <= sending_ns / typical_ns <= 1 / network_policy.windows_share:
         return None  # the window has grown since, or the peer is slow beside it
     ns = of_requests_ns(model, round(min(1.0, sending_ns / typical_ns) * call.waited_ns))
-    name = name_of(call.line.object, call.object)
+    name = name_of(key, call.object)
     return conclude(
         model,
         {PEERS: ns} if ns else {},
@@ -86,7 +86,7 @@ def _held_call(model: Model, call: Exchange) -> Finding | None:
         ],
         remedies=[_LARGER, fix("send less at a time, or from nearer")],
         alternatives=["the reader at the peer is itself held up, so that its window stays small"],
-        verify=checked(f"ss -tim dst {plain(str(peer_of(call.line.object)))}", "rwnd_limited stays the same"),
+        verify=checked(f"ss -tim dst {plain(str(peer_of(key)))}", "rwnd_limited stays the same"),
     )
 
 
