@@ -17,16 +17,11 @@ _WITHOUT_TEXT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """All statements of one digest in one kind of server; thousands of them stay as compact as they were recorded."""
+class _Digested:
+    """What lines by digest have in common."""
 
-    line: schema.Statement
-
-    @property
-    def server(self) -> str:
-        """The kind of server, "postgresql" or "mariadb"."""
-        return self.line.server
+    __slots__ = ()
+    line: schema.Statement | schema.SqlCall
 
     @property
     def has_text(self) -> bool:
@@ -36,12 +31,27 @@ class Statement:
     @property
     def name(self) -> str:
         """The digest, or what is known instead."""
-        return _name(self.line)
+        if self.has_text:
+            return self.line.name + (" ..." if self.line.cut else "")
+        return _WITHOUT_TEXT.get(self.line.kind, self.line.kind)
 
     @property
     def latency(self) -> Latencies:
-        """How long they took."""
-        return _latency(self.line)
+        """How long they took; those that the target sent, until the first byte of the answer."""
+        line = self.line
+        return Latencies(count=line.count, sum_ns=line.sum_ns, max_ns=line.max_ns, buckets=dict(line.buckets))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(_Digested):
+    """All statements of one digest in one kind of server; thousands of them stay as compact as they were recorded."""
+
+    line: schema.Statement
+
+    @property
+    def server(self) -> str:
+        """The kind of server, "postgresql" or "mariadb"."""
+        return self.line.server
 
     @property
     def accounts(self) -> Mapping[str, int]:
@@ -60,20 +70,10 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class SqlCall:
+class SqlCall(_Digested):
     """All statements of one digest that the target sent to one server, for requests of one name."""
 
     line: schema.SqlCall
-
-    @property
-    def name(self) -> str:
-        """The digest, or what is known instead."""
-        return _name(self.line)
-
-    @property
-    def latency(self) -> Latencies:
-        """How long they took, from sent until the first byte of the answer."""
-        return _latency(self.line)
 
     @property
     def times(self) -> float:
@@ -90,16 +90,6 @@ def sql_calls(lines: Sequence[schema.SqlCall]) -> list[SqlCall]:
 def statements(lines: Sequence[schema.Statement]) -> list[Statement]:
     """Return the statements of a recording."""
     return [Statement(line) for line in sorted(lines, key=lambda line: -line.sum_ns)]
-
-
-def _name(line: schema.Statement | schema.SqlCall) -> str:
-    if line.kind == "run":
-        return line.name + (" ..." if line.cut else "")
-    return _WITHOUT_TEXT.get(line.kind, line.kind)
-
-
-def _latency(line: schema.Statement | schema.SqlCall) -> Latencies:
-    return Latencies(count=line.count, sum_ns=line.sum_ns, max_ns=line.max_ns, buckets=dict(line.buckets))
 
 
 def _sums(parts: Sequence[schema.PartSum]) -> dict[str, int]:
