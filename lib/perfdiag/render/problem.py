@@ -142,10 +142,11 @@ def fix(report: Report, page: Page) -> Section:
     known, and what would show the cause; of a target without a fault, what makes most of its time shorter."""
     if report.verdict.status not in (*FAULTS, CANNOT_TELL):
         return Section(_faster(report, page), [], gap=False, tail=_tells(report, page))
-    remedied = [(number, each) for number, each in _to_mend(report) if each.remedy and is_remedied(report, each)]
+    to_mend = _to_mend(report)
+    remedied = [(number, each) for number, each in to_mend if each.remedy and is_remedied(report, each)]
     causes = [(number, each) for number, each in remedied if each.mechanism != Mechanism.MISSED.value]
     remedied = remedied if page.full else causes or remedied  # of a missed objective the remedy is that of its cause
-    several = len(_to_mend(report)) > 1
+    several = len(to_mend) > 1
     blocks: list[Block] = []
     shown: dict[str, int] = {}
     for place, (number, each) in enumerate(remedied):

@@ -14,7 +14,6 @@ def outstanding_calls(model: Model) -> list[str]:
     most = max(slow, key=lambda each: each.line.busy_ns, default=None)
     if most is None:
         return []
-    part = share(min(1.0, most.line.busy_ns / model.window_ns))
     if _is_silent(most):
         resent = sum(each.retransmits_seen for each in model.sockets if each.object == most.line.object)
         lost = f", and {plural(resent, 'segment')} to it were sent again" if resent else ""
@@ -22,6 +21,7 @@ def outstanding_calls(model: Model) -> list[str]:
             f"They may wait for calls to {most.object}: {most.line.unanswered:,} of {_number(most):,} got no"
             f" answer{lost}."
         ]
+    part = share(min(1.0, most.line.busy_ns / model.window_ns))
     return [
         f"They may wait for calls to {most.object}: its answers take {about(most.median_ns or 0)}, and for {part} of"
         " the window one was outstanding."
@@ -33,7 +33,7 @@ def _number(call: Exchange) -> int:
 
 
 def _is_silent(call: Exchange) -> bool:
-    """Return whether most calls that have ended did so without an answer."""
+    """Return whether so many calls ended without an answer that requests wait for those."""
     return call.line.unanswered >= network_policy.silent_calls_share * _number(call)
 
 

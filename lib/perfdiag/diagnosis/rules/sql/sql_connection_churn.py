@@ -38,19 +38,22 @@ def connection_churn(model: Model) -> Iterable[Outcome]:
         return
     found = _short_sessions(model, server.pid, count)
     share = found.outside_ns / model.busy_ns if model.busy_ns else 0.0
-    clients = found.sessions <= _connections(model, found.sessions) / sql_policy.clients_share
-    if clients and found.sessions * sql_policy.statements_of_session > count and worth(model, found.outside_ns):
+    if (
+        _are_clients(model, found.sessions)
+        and found.sessions * sql_policy.statements_of_session > count
+        and worth(model, found.outside_ns)
+    ):
         yield _finding(model, found)
     else:
         text = f"{found.sessions:,} short sessions for {count:,} statements, {percent(share)} of busy time outside"
         yield Check(ID, text, share, "share")
 
 
-def _connections(model: Model, otherwise: int) -> int:
-    """Return how many connections were used. A server makes processes for parallel parts of a statement, too: no client
-    is connected to those."""
-    known = model.requests_inside.accepted if model.requests_inside else None
-    return otherwise if known is None else known
+def _are_clients(model: Model, sessions: int) -> bool:
+    """Return whether most have a connection, where that is known. A server makes processes for parallel parts of a
+    statement, too."""
+    used = model.requests_inside.accepted if model.requests_inside else None
+    return used is None or used >= sql_policy.clients_share * sessions
 
 
 @dataclass(frozen=True)
