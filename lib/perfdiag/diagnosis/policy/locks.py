@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.diagnosis.policy.threshold import Family, count, share
+from perfdiag.diagnosis.policy.threshold import Family, count, factor, share
 
 
 class LocksPolicy(Family):
@@ -40,6 +40,10 @@ class LocksPolicy(Family):
         0.5,
         "An account is the root of a lock if it takes half of what the holder did besides waiting for "
         "locks, and half of the time the lock was held.",
+    )
+    overlap_factor = factor(
+        3,
+        "A writer that waits for so many times as long as any reader waits meanwhile waits for readers that overlap.",
     )
     held_share = share(
         0.8,

@@ -16,6 +16,7 @@ from dataclasses import replace
 from perfdiag.diagnosis.evidence.locks.database_locks import of_serving
 from perfdiag.diagnosis.evidence.locks.held_through import held_through
 from perfdiag.diagnosis.evidence.locks.held_while_waiting import with_held_locks
+from perfdiag.diagnosis.evidence.locks.overlapping_readers import overlaps
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity
 from perfdiag.diagnosis.significance import duration, lowered, worth
@@ -45,6 +46,8 @@ def _by_root(model: Model) -> dict[Pair, list[Chain]]:
     """Return chains of waits by their cause, the longest first."""
     found: dict[Pair, list[Chain]] = {}
     for chain in (*model.chains, *held_through(model)):
+        if (chain.account, chain.key) in overlaps(model):
+            continue  # who waits for several readers in turn does not wait for what one of them does
         if _counts(model, chain) and not chain.root.startswith(("cpu.", "lock.")):
             found.setdefault((chain.root, chain.root_key), []).append(chain)
     return found

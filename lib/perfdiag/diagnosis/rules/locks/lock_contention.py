@@ -8,7 +8,12 @@ from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.evidence.fix_checks import time_under
-from perfdiag.diagnosis.evidence.locks import condition_variable_herds, lock_remedies, never_released_locks
+from perfdiag.diagnosis.evidence.locks import (
+    condition_variable_herds,
+    lock_remedies,
+    never_released_locks,
+    overlapping_readers,
+)
 from perfdiag.diagnosis.evidence.locks.database_locks import database_locks
 from perfdiag.diagnosis.evidence.locks.kernel_locks import subject_of
 from perfdiag.diagnosis.evidence.locks.lock_holders import (
@@ -83,7 +88,8 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " and are woken by nobody are deadlocked. Waits for a futex count as a lock only with evidence: a lock"
     " function on the stack, or threads that serve requests and wait for each other. Locks of databases"
     " that look idle count with lock functions on their stacks: if requests wait for them, or, without"
-    " requests, from a tenth of the window on.",
+    " requests, from a tenth of the window on. Writers that wait for several times as long as a reader does"
+    " wait for readers that overlap.",
     alternatives="The holder has no CPU (preempted, throttled); many threads take the lock in turn; a queue looks"
     " like a lock because its stack has a lock function.",
     remedies="Fix what the holder waits for, if the finding names it; else shorten or split the locked section. A"
@@ -108,7 +114,10 @@ def contention(model: Model) -> Iterable[Outcome]:
     others = [row for row in model.rows_of(FUTEX, FILE, KERNEL) if id(row) not in told]
     for account, key, rows in _contended(model, others):
         found += 1
-        yield _finding(model, account, key, rows)
+        if overlap := overlapping_readers.overlaps(model).get((account, key)):
+            yield overlapping_readers.finding(model, overlap, rows, _code(model, account, key))
+        else:
+            yield _finding(model, account, key, rows)
     for each in (*in_turn(model), *database_locks(model)):
         found += 1
         yield each
