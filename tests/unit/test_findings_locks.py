@@ -283,3 +283,13 @@ def test_a_lock_inside_the_java_runtime_is_not_the_users_to_shorten() -> None:
     builder = Builder().stack("wait", "lock.futex", object=FUTEX, user=["_ZN5Mutex14lock_contendedEv (libjvm.so)"])
     remedies = " ".join(each.text for each in finding(waiters(builder), ID).remedies)
     assert "-Xlog:gc" in remedies and "shorten" not in remedies
+
+
+def test_who_waits_for_a_lock_of_the_kernel_reads_of_no_other_remedy_than_its_own() -> None:
+    """Which lock of the kernel's a call takes is nothing to mend, but a program may call it less."""
+    builder = Builder().thread("writer", tid=200, cpu_user="100 ms", disk_write="8 s")
+    for tid in (101, 102):
+        builder.thread("writer", tid=tid, cpu_user="100 ms")
+        builder.row("lock.kernel", "function:rwsem_down_write_slowpath", "4 s", count=50, waker_tid=200, waker_count=50)
+    found = finding(builder.model(), ID)
+    assert "waits for writes to disk" in found.claim and "not the lock" not in found.claim

@@ -346,8 +346,11 @@ def in_brief(holder: Holder) -> str:
     return f", which {doing}" if holder.known else f", and {who} {doing}"
 
 
-def path(holder: Holder) -> str:
-    """Return how the claim continues: from the lock to what its holder does."""
+def path(holder: Holder, *, of_kernel: bool = False) -> str:
+    """Return how the claim continues: from the lock to what its holder does.
+
+    `of_kernel`: it is a lock of the kernel's, whose remedies tell how to want it less: that is no bad advice there.
+    """
     if holder.another:
         waits = f"itself waits for another lock ({holder.another})"
         return f", because its holder, {holder.name}, {waits}. Fix that one first"
@@ -363,7 +366,8 @@ def path(holder: Holder) -> str:
         waits = does(holder.way)
         return f", because {who} mostly {waits}, while the thread that it waits for {doing}"
     computes = holder.root.startswith("cpu.")
-    advice = ": the section under the lock is long" if computes else ". Fix that, not the lock"
+    instead = "" if of_kernel else ". Fix that, not the lock"
+    advice = ": the section under the lock is long" if computes else instead
     return f", because {who} mostly {doing}{advice}"
 
 

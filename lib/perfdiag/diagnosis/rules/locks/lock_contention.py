@@ -204,7 +204,7 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
     if herd:
         evidence.append(condition_variable_herds.shown(together_ns))
     elif told:
-        taken, shown, limit = _taken(holder)
+        taken, shown, limit = _taken(holder, of_kernel=account == KERNEL)
         if holder is None and is_outside(model, rows):
             taken = f"; it is unknown who had it most of that time: no thread of {subject(model)}"
         claim += taken
@@ -249,12 +249,12 @@ def _holder(model: Model, rows: list[Row], runtime: RuntimeLock | None) -> Holde
     return found
 
 
-def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
+def _taken(holder: Holder | None, *, of_kernel: bool) -> tuple[str, list[Evidence], str]:
     """Return how a claim continues with the holder, the evidence, and what limits it."""
     if holder is None:
         return "", [], "it is unknown who had the lock: no thread of this report"
     if not holder.root and not holder.another:
-        return path(holder), [], ""
+        return path(holder, of_kernel=of_kernel), [], ""
     part = f"outside of locks, {percent(holder.root_part)} of its time is {phrase_of(holder.root)}"
     if holder.known:
         part = f"{phrase_of(holder.root)} covers {percent(holder.root_part)} of what each of them waited"
@@ -262,11 +262,11 @@ def _taken(holder: Holder | None) -> tuple[str, list[Evidence], str]:
         what = f"{holder.root} {holder.root_object}".rstrip()
         does = f"{does_in_brief(holder.way or holder.root)} ({what})"
         text = f"for {percent(holder.root_part)} of the time that others waited, the holder ({holder.name}) {does}"
-        return path(holder), [Evidence(text, holder.root_part, "share", "sched_waking")], ""
+        return path(holder, of_kernel=of_kernel), [Evidence(text, holder.root_part, "share", "sched_waking")], ""
     had = "held longest by" if holder.one else "taken by"
     shown = Evidence(f"{had} {holder.name}; {part}", holder.root_part, "share", "sched_waking, ledger")
     limit = "the holder's time is that of the whole window, not only while it held the lock"
-    return path(holder), [] if holder.another else [shown], limit
+    return path(holder, of_kernel=of_kernel), [] if holder.another else [shown], limit
 
 
 def _limits(model: Model, account: str, runtime: RuntimeLock | None, sampled: bool) -> list[str]:
