@@ -45,6 +45,10 @@ class LocksPolicy(Family):
         3,
         "A writer that waits for so many times as long as any reader waits meanwhile waits for readers that overlap.",
     )
+    overlap_taken_share = share(
+        0.5,
+        "Readers overlap if some besides the one that was seen read for half of the time, or more.",
+    )
     held_share = share(
         0.8,
         "At least this part of the time that somebody waits for a lock it is held; in the rest it is handed over.",

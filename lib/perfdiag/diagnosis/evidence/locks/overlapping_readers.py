@@ -14,9 +14,21 @@ from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
-from perfdiag.diagnosis.significance import claims_of, duration, fix, plain, thread_of, together, typical_ns, waits
+from perfdiag.diagnosis.significance import (
+    claims_of,
+    duration,
+    fix,
+    percent,
+    plain,
+    thread_of,
+    together,
+    total_ns,
+    typical_ns,
+    waits,
+)
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.stacks.symbols import symbol_of
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.wait_chains import Chain
 from perfdiag.recording.accounts import phrase_of
 
@@ -36,6 +48,8 @@ class Overlap:
 
     waits_ns: int  # that a writer waits, as a rule
     reads_ns: int  # that a reader is in its own wait, as a rule
+    readers: int
+    taken_share: float  # for how much of the time at least one of them is in such a wait, if each comes when it likes
     way: Chain  # the longest to what readers do
 
 
@@ -69,7 +83,27 @@ def _overlap(model: Model, way: Chain) -> Overlap | None:
     waits_ns, reads_ns = typical_ns(together(model.rows_of(way.account, key=way.key))), typical_ns(reads)
     if not reads_ns or waits_ns < locks_policy.overlap_factor * reads_ns:
         return None
-    return Overlap(waits_ns, reads_ns, way)
+    others = [each for each in _readers(model, way) if each.tid != reader.tid]
+    if _taken_share(others, way.root) < locks_policy.overlap_taken_share:
+        return None  # one reader may do several such things before it lets the lock go
+    return Overlap(waits_ns, reads_ns, len(others) + 1, _taken_share([reader, *others], way.root), way)
+
+
+def _readers(model: Model, way: Chain) -> list[ThreadLedger]:
+    """Return the threads that do what the readers of a lock do, none where that is something else, too."""
+    threads = [each for each in model.threads_of(way.pid) if each.tid and way.root in each.accounts]
+    of_readers_ns = total_ns(model.rows_of(way.root, key=way.root_key))
+    alike = of_readers_ns >= locks_policy.takers_same_cause_share * sum(each.ns(way.root) for each in threads)
+    return threads if alike else []
+
+
+def _taken_share(readers: Iterable[ThreadLedger], root: str) -> float:
+    """Return for how much of the time at least one of these threads is in an account, if they do not wait for each
+    other."""
+    free = 1.0
+    for each in readers:
+        free *= 1 - each.ns(root) / max(1, each.wall_ns)
+    return 1 - free
 
 
 def _is_for_writing(model: Model, lock: Pair) -> bool:
@@ -91,6 +125,7 @@ def finding(model: Model, overlap: Overlap, rows: Sequence[Row], code: Mapping[s
     """Return the finding on such a lock; `code`: the functions that wait for it, by sampled time."""
     whole, name = together(rows), plain(rows[0].object)
     doing, times = phrase_of(overlap.way.root), round(overlap.waits_ns / overlap.reads_ns)
+    somebody = f"For {percent(overlap.taken_share)} of the time at least one of {overlap.readers} readers is {doing}"
     where = f"for {max(code, key=lambda each: code[each])}: " if code else ""
     text = (
         f"half of the waiting is in waits of {duration(overlap.waits_ns)}; a reader is {doing} for"
@@ -100,8 +135,8 @@ def finding(model: Model, overlap: Overlap, rows: Sequence[Row], code: Mapping[s
         model,
         claims_of(rows),
         headline="Writers wait for a lock whose readers overlap, so that it is hardly ever free",
-        claim=f"Threads wait {duration(whole.sum_ns)} to write what a lock of readers and writers ({name}) guards. A"
-        f" writer waits {times} times as long as a reader is {doing}: new ones have come before the last one goes.",
+        claim=f"Threads wait {duration(whole.sum_ns)} to write what a lock of readers and writers ({name}) guards."
+        f" {somebody}, so that a writer waits {times} times as long as each of them.",
         mechanism=Mechanism.BUSY,
         evidence=[
             waits(whole, f"waits for {name}"),
@@ -118,7 +153,7 @@ def finding(model: Model, overlap: Overlap, rows: Sequence[Row], code: Mapping[s
             ),
         ],
         doubts=["sampled stacks tell that threads want to write"],
-        alternatives=["one reader does several such things before it lets the lock go"],
+        alternatives=["readers do several such things before they let the lock go"],
         verify=time_under(model, overlap.way.account),
     )
 

@@ -89,7 +89,7 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
     " function on the stack, or threads that serve requests and wait for each other. Locks of databases"
     " that look idle count with lock functions on their stacks: if requests wait for them, or, without"
     " requests, from a tenth of the window on. Writers that wait for several times as long as a reader does"
-    " wait for readers that overlap.",
+    " wait for readers that overlap, if others read most of the time, too.",
     alternatives="The holder has no CPU (preempted, throttled); many threads take the lock in turn; a queue looks"
     " like a lock because its stack has a lock function.",
     remedies="Fix what the holder waits for, if the finding names it; else shorten or split the locked section. A"
