@@ -117,6 +117,10 @@ def without_names(lock: RuntimeLock) -> str:
     """Return how a lock was recognized without a function that shows it."""
     if lock.id == "gil":
         return "recognized by its waits, which time out after 5 ms: the interpreter's functions have no names here"
+    if lock.id == "gvl":
+        return (
+            "recognized by where its waiters wait and that others run: the interpreter's functions have no names here"
+        )
     return "recognized by its waiters, which wake each other or wait at the same time"
 
 

@@ -25,7 +25,7 @@ class Waits:
     name: str  # for people
     tids: frozenset[int]
     parts: Mapping[str, int]  # by futex, of requests
-    roots: Mapping[str, int]  # what was waited for behind them, as far as that was seen
+    seen: Mapping[tuple[str, int], int]  # what was waited for behind them, and a thread that was in it, or 0
     has_books: bool  # those threads are of the target, and were not folded
     news: bool  # they were not there when the waits began: they came to tell
     mutual: bool  # they serve requests, and are parked in the middle of them
@@ -37,15 +37,45 @@ class Waits:
         return sum(self.parts.values())
 
     @property
+    def roots(self) -> Mapping[str, int]:
+        """What was waited for behind them, by account, as far as that was seen."""
+        return self._further or self._sums
+
+    @property
     def root(self) -> str:
         """What most of it was behind them; "" if that is unknown, or several things."""
         root = max(self.roots, key=lambda each: self.roots[each], default="")
-        return root if root and self.roots[root] >= locks_policy.holder_root_share * self.ns else ""
+        whole_ns = sum(self._further.values()) or self.ns
+        return root if root and self.roots[root] >= locks_policy.holder_root_share * whole_ns else ""
+
+    @property
+    def holder(self) -> int:
+        """The thread that was in the root for most of that time, 0 if that were several, or is unknown."""
+        of = {tid: ns for (root, tid), ns in self.seen.items() if tid and root == self.root}
+        most = max(of, key=lambda tid: of[tid], default=0)
+        return most if most and of[most] > locks_policy.holder_share * self.roots[self.root] else 0
 
     @property
     def known(self) -> float:
         """The part of it that was seen."""
         return min(1.0, sum(self.roots.values()) / self.ns)
+
+    @property
+    def _sums(self) -> Mapping[str, int]:
+        sums: defaultdict[str, int] = defaultdict(int)
+        for (root, _), ns in self.seen.items():
+            sums[root] += ns
+        return sums
+
+    @property
+    def _further(self) -> Mapping[str, int]:
+        """What those saw of a queue who saw more than that whoever is before them waits, too: they stand for all.
+
+        Nothing where that is not enough, or all saw more.
+        """
+        further = {root: ns for root, ns in self._sums.items() if root != PARKED}
+        enough = sum(further.values()) >= locks_policy.queue_part_share * self.ns
+        return further if self.mutual and enough and PARKED in self._sums else {}
 
     @property
     def outside(self) -> bool:
@@ -62,8 +92,9 @@ class Waits:
     def in_turn(self) -> bool:
         """Whether threads that serve requests keep each other waiting, like threads that take a lock in turn. Of a long
         queue only the last few are followed: it is enough that those waited like the others."""
-        parked = self.roots.get(PARKED, 0) > locks_policy.holder_share * sum(self.roots.values())
-        followed = parked or self.known >= locks_policy.queue_followed_share
+        seen_ns = sum(self.seen.values())
+        parked = self._sums.get(PARKED, 0) > locks_policy.holder_share * seen_ns
+        followed = parked or seen_ns >= locks_policy.queue_followed_share * self.ns
         return self.mutual and not self.outside and followed
 
 
@@ -95,12 +126,12 @@ def _waits(
 ) -> Waits:
     """Return what is known of waits on futexes with a thread for each: what holds for most of the time."""
     by_tid: defaultdict[int, int] = defaultdict(int)
-    roots: defaultdict[str, int] = defaultdict(int)
+    behind: defaultdict[tuple[str, int], int] = defaultdict(int)
     for key, ns, tid in waits:
         by_tid[tid] += ns
         whole = max(1, sum(seen[key].values()))
-        for (root, _), part in seen[key].items():
-            roots[root] += part * min(ns, whole) // whole
+        for root, part in seen[key].items():
+            behind[root] += part * min(ns, whole) // whole
     whole_ns = sum(by_tid.values())
     threads = {tid: thread for tid in by_tid if (thread := thread_of(model, tid))}
     later = [tid for tid, thread in threads.items() if thread.wall_ns < whole_ns // time.count]
@@ -113,7 +144,7 @@ def _waits(
         _name(model, first) if most([first]) else f"threads named {name}",
         frozenset(by_tid) if not most([first]) else frozenset([first]),
         {key: ns for key, ns, _ in waits},
-        dict(roots),
+        behind,
         has_books=most(threads),
         news=most(later),
         mutual=most(time.parked_tids & by_tid.keys()),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.fix_checks import part_under
+from perfdiag.diagnosis.evidence.locks import lock_remedies
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
@@ -18,13 +20,22 @@ from perfdiag.diagnosis.rule import (
     EvidenceKind,
     Finding,
     Mechanism,
+    Other,
+    Relation,
+    Remedy,
     Severity,
 )
-from perfdiag.diagnosis.significance import brief, duration, fix, percent, thread_of, top
+from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, thread_of, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
+from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.model.waits.runtime_locks import BY_ID, RuntimeLock
 
 LOCK, THREAD = "LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST"
+ALTERNATIVES = ["long polling: requests are meant to wait", "work that one thread does for several requests"]
+OWN_MUTEX = "a mutex of the program's own, whose holder runs"
+# Programs and libraries without names of what they take the lock in, as distributions ship them, by the lock.
+_INTERPRETERS = {"gvl": re.compile(r"\((lib)?ruby[-\d.]*(\.so[.\d]*)?\)$")}
 # What is waited for in these has findings that know whether it is slow: without one it departs from no norm.
 JUDGED = ("runq.", "disk.", "nfs.", "net.", "memory.", "remote.")
 
@@ -40,46 +51,62 @@ def in_turn(model: Model) -> Iterable[Finding]:
 
 def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     """Return the finding on requests that wait for another thread of the target."""
-    mean = f"a request is blocked for {duration(waits.ns // time.count)} on average"
-    evidence = [Evidence(f"{mean}, {percent(waits.ns / time.ns)} of its time", float(waits.ns), "ns", "ledger")]
-    if code := _code(model, waits.parts):
-        evidence.append(
-            Evidence(
-                f"blocked in {top(code)} of the sampled waits",
-                1.0,
-                "share",
-                "stack samples",
-                kind=EvidenceKind.FUNCTIONS,
-            )
-        )
-    if waits.roots:
-        text = f"meanwhile the awaited thread: {top(waits.roots)} (known for {percent(waits.known)})"
-        evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
+    code, row_ns = _code(model, waits.parts), by_pair(model)
+    holder, lock = thread_of(model, waits.holder), _interpreters_lock(waits, code)
+    headline, claim, remedies = _told_of(model, waits, lock, _name(holder))
     unseen = "" if waits.root else f"it is unknown what {waits.name} did meanwhile, or it was several things"
     if waits.in_turn:
-        unseen = (
-            ""
-            if waits.known >= locks_policy.holder_root_share
-            else "of a long queue only the last few threads could be followed"
-        )
-    row_ns = by_pair(model)
+        followed = holder or waits.known >= locks_policy.holder_root_share
+        unseen = "" if followed else "of a long queue only the last few threads could be followed"
     return conclude(
         model,
         {(PARKED, key): row_ns[PARKED, key] for key in waits.parts},
-        headline=_headline(waits),
-        claim=_claim(waits),
-        mechanism=_mechanism(waits),
+        headline=headline,
+        claim=claim,
+        mechanism=Mechanism.BUSY if lock else _mechanism(waits),
         severity=_severity(model, time, waits),
         best=Confidence.MEDIUM if unseen else Confidence.HIGH,
-        doubts=["no stack shows what these threads wait for", unseen],
-        evidence=evidence,
-        remedies=[fix(_remedy(waits))],
-        alternatives=[
-            "long polling: requests are meant to wait",
-            "work that one thread does for several requests",
-        ],
+        doubts=[lock_remedies.without_names(lock) if lock else "no stack shows what these threads wait for", unseen],
+        evidence=_evidence(time, waits, code),
+        remedies=remedies,
+        alternatives=[OWN_MUTEX] if lock else ALTERNATIVES,
         verify=part_under(model, PARKED, "request time", waits.ns / time.ns, general_policy.fault_share),
+        others=[Other(holder.pid, plain(holder.comm), Relation.HOLDER)] if holder and waits.in_turn else [],
     )
+
+
+def _evidence(time: RequestTime, waits: Waits, code: Mapping[str, int]) -> list[Evidence]:
+    mean = f"a request is blocked for {duration(waits.ns // time.count)} on average"
+    evidence = [Evidence(f"{mean}, {percent(waits.ns / time.ns)} of its time", float(waits.ns), "ns", "ledger")]
+    if code:
+        text = f"blocked in {top(code)} of the sampled waits"
+        evidence.append(Evidence(text, 1.0, "share", "stack samples", kind=EvidenceKind.FUNCTIONS))
+    if waits.roots:
+        text = f"meanwhile the awaited thread: {top(waits.roots)} (known for {percent(waits.known)})"
+        evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
+    return evidence
+
+
+def _interpreters_lock(waits: Waits, code: Mapping[str, int]) -> RuntimeLock | None:
+    """Return the lock that lets one thread of an interpreter run at a time, if threads wait in that interpreter itself
+    while another one runs, or is about to."""
+    most = max(code, key=lambda name: code[name], default="")
+    runs = waits.in_turn and waits.root.startswith(("cpu.", "runq."))
+    return next((BY_ID[id] for id, module in _INTERPRETERS.items() if module.search(most)), None) if runs else None
+
+
+def _told_of(model: Model, waits: Waits, lock: RuntimeLock | None, holder: str) -> tuple[str, str, list[Remedy]]:
+    """Return headline, claim and remedies."""
+    if lock is None:
+        return _headline(waits, holder), _claim(waits, holder), [fix(_remedy(waits))]
+    headline = f"Requests wait for {lock.name}, and {brief(holder)} {does_in_brief(waits.root)} meanwhile"
+    rows = model.rows_of(PARKED, key=next(iter(waits.parts)))
+    claim, remedies = lock_remedies.claim(lock, rows, lock.name, waits.ns)
+    return headline, f"{claim}. Meanwhile {holder} mostly {does(waits.root)}.", remedies
+
+
+def _name(holder: ThreadLedger | None) -> str:
+    return f"{plain(holder.comm)} ({holder.tid})" if holder else "the awaited thread"
 
 
 def _mechanism(waits: Waits) -> Mechanism:
@@ -88,7 +115,7 @@ def _mechanism(waits: Waits) -> Mechanism:
     return Mechanism.SLEEP if waits.root == SLEEP and not waits.outside else Mechanism.OTHERS
 
 
-def _claim(waits: Waits) -> str:
+def _claim(waits: Waits, holder: str) -> str:
     doing = does(waits.root)
     if waits.root and waits.outside:
         doing = f"itself waits for something from outside ({waits.root})"
@@ -97,18 +124,18 @@ def _claim(waits: Waits) -> str:
     several = len(waits.tids) > 1
     if waits.in_turn:
         claim = f"Requests wait {duration(waits.ns)} for each other, like threads that take a lock in turn"
-        return f"{claim}. The awaited thread mostly {doing}." if waits.root else f"{claim}."
+        return f"{claim}. Meanwhile {holder} mostly {doing}." if waits.root else f"{claim}."
     claim = f"Requests wait {duration(waits.ns)} for {waits.name}"
     if not waits.root and waits.news:
         return f"{claim}, which {'were' if several else 'was'} not there at the beginning."
     return f"{claim}, {'each of ' if several else ''}which mostly {doing}." if waits.root else f"{claim}."
 
 
-def _headline(waits: Waits) -> str:
+def _headline(waits: Waits, holder: str) -> str:
     whom = "each other, as for a lock" if waits.in_turn else brief(waits.name)
     if not waits.root:
         return f"Requests wait for {whom}"
-    who = "; the awaited thread" if waits.in_turn else ", which"
+    who = f"; {brief(holder)}" if waits.in_turn else ", which"
     if waits.keeps:
         return f"Requests wait for {whom}{who} waits for its client"
     if waits.outside:
