@@ -240,6 +240,7 @@ struct record {
 	struct socket_id read_last; /* the connection that it read a request from last */
 	__u64 serving_since;	    /* what it did before is none of that request's */
 	__u64 idled;	      /* it has waited for something to do since then, and read no answer since; 0: neither */
+	__u64 idle_until;     /* the last such wait, when it had its CPU again */
 	struct answer answer; /* that it has got since it waited */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];

@@ -12,7 +12,20 @@
 
 #define WALKED_BYTES (6 * (int)sizeof(__u64)) /* of a walk: a lost one has a few meaningless addresses, too */
 
+#define LONG_TURN_NS 10000000
+
 char LICENSE[] SEC("license") = "GPL";
+
+/*
+ * Has the thread turned to no other request for long, nor answered one, nor waited for something to do?  Of an event loop
+ * these are the moments in which all other requests wait for one.
+ */
+static __always_inline bool is_in_long_turn(const struct record *record, __u64 now)
+{
+	__u64 since = record->serving_since > record->idle_until ? record->serving_since : record->idle_until;
+
+	return record->requests_read && since + LONG_TURN_NS < now;
+}
 
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
@@ -44,6 +57,7 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 				    running_account(record->region));
 	event->object = event->account == ACCOUNT_VM_EXIT ? record->left.exit : 0;
 	event->on_cpu = 1;
+	event->in_long_turn = is_in_long_turn(record, event->event.at);
 	event->weight_ns = knobs.tick_ns * (knobs.tick_stride > 1 ? knobs.tick_stride : 1);
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
 	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);

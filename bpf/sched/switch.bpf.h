@@ -240,6 +240,8 @@ static __always_inline __u64 book_wait(struct record *record, __u64 now)
 	} else if (record->by_time && record->awaited) {
 		end_by_time(record);
 	}
+	if (record->idled == record->since)
+		record->idle_until = now;
 	if (end - record->since >= WITH_ANSWER_NS && record->answer.at < record->since)
 		record->answer.at = 0;
 	detail = open_detail(record);

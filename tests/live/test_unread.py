@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from perfdiag.recording import schema
+from perfdiag.recording.recording import Recording
 
 from live.support import laws
 from live.support.fixtures import Attach, Serving, Start
@@ -45,6 +46,12 @@ def ask(server: Server) -> None:
         list(pool.map(client, range(CLIENTS)))
 
 
+def in_long_turns(recording: Recording) -> float:
+    """Return which part of the CPU samples was taken in turns over 10 ms."""
+    samples = [stack for stack in recording.of(schema.Stack) if stack.kind == "cpu"]
+    return sum(stack.long_turn_count for stack in samples) / sum(stack.count for stack in samples)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_loop_was_in(case: str, serving: Serving, attach: Attach) -> None:
     """One thread serves all: each request waits while it is with ten others.  Neighbours may have its CPU."""
@@ -70,6 +77,8 @@ def test_what_a_loop_was_in(case: str, serving: Serving, attach: Attach) -> None
     )  # who asks last asks alone
     assert served_ns > 0.9 * sum(unread.values()), "the loop was with others"
     assert unread[account, root] > 0.9 * (sum(unread.values()) - queued_ns), (line, unread)
+    if case == "computes":  # for 20 ms: what is sampled in the second half of that is in a long turn
+        assert in_long_turns(recording) == pytest.approx(0.5, abs=0.25)
 
 
 def test_who_reads_was_made_too_late(serving: Serving, attach: Attach) -> None:
@@ -155,5 +164,6 @@ def test_a_loop_of_many_turns(compute_us: int, sleep_us: int, start: Start, atta
     met = {kind: sum(ns for name, ns in unread.items() if name.startswith(kind)) / known_ns for kind in KINDS}
     for kind in KINDS if known == KNOWN else ():
         assert met[kind] == pytest.approx(does[kind], abs=0.02), (kind, met, does)
+    assert in_long_turns(recording) < 0.05, "only where it lost its CPU in the middle of one"
     least_ns = count * (sleep_us * 1000 - ARMED_NS)
     assert least_ns <= ns_of(row, "wait.timer") <= truth["slept_ns"], "some are over at once"

@@ -14,7 +14,7 @@ from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency, served, unread
-from unit.support.judging import check, finding, silence
+from unit.support.judging import check, finding, findings, silence
 from unit.support.reports import RUNBOOKS
 from unit.support.shown import plain
 
@@ -159,6 +159,27 @@ def test_code_that_is_spread_over_many_functions_names_none() -> None:
         builder.stack("cpu", count=5, user=[f"function{index} (app.js)"])
     model = requests(builder, {"cpu.user": 2400}, turns=390, delays=[200] * 20 + [0] * 380).model()
     assert finding(model, LOOP).claim.startswith("The event loop is held up by code that runs for long. Requests")
+
+
+def turns(*delays_ms: int, long_turns: int) -> Builder:
+    """Return an event loop with many short turns and some long ones, whose samples are few beside the others'."""
+    builder = Builder(comm="redis").thread("redis", cpu_user="2400 ms", wait_events="6 s")
+    builder.stack("cpu", count=300, user=["dictFind (redis)", "hsetCommand (redis)"])
+    builder.stack("cpu", count=40, user=["sdsfree (redis)", "delGenericCommand (redis)"], long_turns=long_turns)
+    return requests(builder, {"cpu.user": 2400}, turns=390, delays=list(delays_ms))
+
+
+def test_a_loop_is_held_up_by_what_its_long_turns_are_in() -> None:
+    found = finding(turns(*[200] * 20, *[0] * 380, long_turns=36).model(), LOOP)
+    assert "held up by sdsfree (redis) called by delGenericCommand (redis)" in found.claim and "dictFind" not in str(
+        found
+    )
+
+
+@pytest.mark.parametrize(("delays_ms", "long_turns"), [([200] * 20 + [0] * 380, 3), ([30] * 20 + [9] * 380, 36)])
+def test_a_few_long_turns_are_not_what_short_waits_are_for(delays_ms: list[int], long_turns: int) -> None:
+    held_up = findings(turns(*delays_ms, long_turns=long_turns).model(), LOOP)
+    assert all("held up by dictFind (redis)" in each.claim for each in held_up)
 
 
 @pytest.mark.parametrize("idle", ["wait_events", "net_accept", "net_request"])

@@ -25,7 +25,7 @@ struct stack_key {
 
 struct stack_entry {
 	UT_hash_handle hh;
-	uint64_t weight_ns, count;
+	uint64_t weight_ns, count, long_turn_count;
 	uint32_t tid, scan_words;
 	uint64_t *scan;	      /* until it is named */
 	char **names;	      /* of the user frames, then of the scanned words; NULL: not asked yet */
@@ -81,6 +81,7 @@ void stacks_add(struct recorder *recorder, const struct stack_event *event)
 		HASH_ADD(hh, recorder->stacks, key, size, entry);
 	}
 	entry->count++;
+	entry->long_turn_count += event->in_long_turn;
 	entry->weight_ns += event->weight_ns;
 }
 
@@ -220,6 +221,8 @@ static void write_stack(struct recorder *recorder, const struct stack_entry *ent
 	json_text(json, "account", account_names[entry->key.account]);
 	object_write(recorder, "object", entry->key.object);
 	json_u64(json, "count", entry->count);
+	if (entry->long_turn_count)
+		json_u64(json, "long_turn_count", entry->long_turn_count);
 	json_u64(json, "weight_ns", entry->weight_ns);
 	write_kernel_frames(recorder, entry);
 	write_user_frames(json, entry);

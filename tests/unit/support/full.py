@@ -101,6 +101,7 @@ class Full:
                 "type": "stack", "kind": "wait" if wait else "cpu", "pid": 100 + number % 64, "tid": 1000 + number,
                 "account": "wait.parked" if wait else "cpu.user",
                 "object": f"futex:{0x7f0012345678 + 64 * number:#x}" if wait else "", "count": 5, "weight_ns": 1000,
+                "long_turn_count": 5,
                 "kernel": [f"kernel_function_{number % 9}_{each}" for each in range(self.part(48))],
                 "user": [name(number * 7 + each * 31) for each in range(self.part(48))],
                 "scan": [name(number * 5 + each * 37) for each in range(self.part(48))],

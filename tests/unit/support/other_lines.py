@@ -94,6 +94,7 @@ class OtherLines(Exchanging, Threads):
         weight: Time = "1 ms",
         tid: int | None = None,
         pid: int | None = None,
+        long_turns: int = 0,
     ) -> Self:
         """Add a sampled stack; functions innermost first."""
         thread = self._threads[-1] if self._threads else {"pid": self.pid, "tid": self.pid}
@@ -109,6 +110,7 @@ class OtherLines(Exchanging, Threads):
                 kernel=list(kernel),
                 user=list(user),
                 scan=list(scan),
+                long_turn_count=long_turns,
             )
         )
         return self

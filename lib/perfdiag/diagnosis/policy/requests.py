@@ -36,6 +36,14 @@ class RequestsPolicy(Family):
         0.1,
         "A program with a smaller part of the target's CPU samples names no function.",
     )
+    long_turn_ns = duration_ns(
+        10_000_000,
+        "The recorder marks CPU samples in turns that have lasted so long; what waits longer waits for such turns.",
+    )
+    long_turn_samples = count(
+        12,
+        "Fewer CPU samples of long turns name no function: of one that half stand in the half width is 28 points.",
+    )
     blocking_function_share = share(
         0.25,
         "A function is named if it takes this part of the program's samples, by more than their error.",

@@ -70,6 +70,8 @@ class Stack(Line, tag="stack"):
     user: Frames  # "function (module)" or "0x.. (module)", innermost first
     # functions found by scanning the top of the user stack: hints where frames are missing
     scan: Scan = []
+    # of `count`, how many over 10 ms after a thread that serves took up or answered a request last, or idled
+    long_turn_count: Count = 0
 
 
 class Unnamed(Line, tag="unnamed"):

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from perfdiag.diagnosis.evidence.cpu.own_probes import in_own_probe
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Claim
@@ -49,14 +51,16 @@ class CpuSamples:
     """The CPU samples of the target's own running; those inside memory reclaim belong to other accounts.  Those inside
     perfdiag's own probes are counted, because their time is in cpu.*, and are no work of the target."""
 
-    def __init__(self, model: Model, *pids: int) -> None:
-        """Take the samples of some processes, or of all."""
+    def __init__(self, model: Model, *pids: int, long_turns: bool = False) -> None:
+        """Take the samples of some processes, or of all; on request only those from long turns of serving threads."""
         of_pids = (stack for pid in pids for stack in model.stacks_of(pid))
         stacks: Sequence[schema.Stack] = [
             stack
             for stack in (of_pids if pids else model.stacks)
             if stack.kind == "cpu" and stack.account.startswith("cpu.")
         ]
+        if long_turns:
+            stacks = [replace(stack, count=stack.long_turn_count) for stack in stacks if stack.long_turn_count]
         self.count = sum(stack.count for stack in stacks)
         of_recording = in_own_probe(model)
         self.stacks = [stack for stack in stacks if not of_recording(stack)]

@@ -133,13 +133,29 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
             headline=f": its thread {does_in_brief(account)}",
             sleeps=account == SLEEP,
         )
-    samples = CpuSamples(model)
+    samples = _blocking_samples(model)
     functions = [each for each in samples.hottest() if each[1].share > each[1].error]
-    named = functions and functions[0][1].share >= requests_policy.blocking_function_share
-    claim = f", mostly by {functions[0][0]}{called_by(samples)}" if named else " by code that runs for long"
+    culprit = _culprit(samples, functions)
+    headline = f" by {culprit}" if culprit else " by code that runs for long"
+    claim = f"{headline}{called_by(samples)}" if functions and culprit == functions[0][0] else headline
     remedy = "move long work to a worker thread or process, or return to the loop in between"
     unsure = _unsure(model, samples, functions)
-    return _HeldUp(claim, remedy, _functions(functions), unsure, headline=" by code that runs for long")
+    return _HeldUp(claim, remedy, _functions(functions), unsure, headline=headline)
+
+
+def _blocking_samples(model: Model) -> CpuSamples:
+    """Return the CPU samples of long turns where most of the time in which requests lay unread was behind such turns;
+    else all of them, for many short turns in a row are what requests wait for."""
+    long_turns = CpuSamples(model, long_turns=True)
+    waited_long = delays_of(model).typical_ns() >= requests_policy.long_turn_ns
+    return long_turns if waited_long and long_turns.count >= requests_policy.long_turn_samples else CpuSamples(model)
+
+
+def _culprit(samples: CpuSamples, functions: Sequence[tuple[str, Part]]) -> str:
+    """Return the function in which many of the samples stand, or the narrowest inside which most do, or ""."""
+    if functions and functions[0][1].share >= requests_policy.blocking_function_share:
+        return functions[0][0]
+    return next((name for name, _ in samples.hot_path()), "")
 
 
 def _unsure(model: Model, samples: CpuSamples, functions: Sequence[tuple[str, Part]]) -> str:
