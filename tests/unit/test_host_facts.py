@@ -264,11 +264,55 @@ def test_what_others_wrote_into_the_log_is_not_the_kernels() -> None:
         "watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [abort dev vda,:7]",
         "CPU: 0 PID: 7 Comm: abort dev vda, Not tainted",
         "abort dev vda,: page allocation failure: order:4",
+        "abort dev vda,[16138] bad frame in rt_sigreturn frame:00007ffd ip:401136 sp:7ffd",
+        "XFS (vda) abort[16138] bad frame in rt_sigreturn frame:00007ffd ip:401136 sp:7ffd",
+        "XFS (vda)[7]: segfault at 0 ip 0000000000401136 sp 00007ffd error 4 in app[400000+1000]",
+        "netlink: 3 bytes leftover after parsing attributes in process `abort dev vda,'.",
+        "netlink: 'abort dev vda,': attribute type 1 has an invalid length.",
+        "sd abort vda,: attempted to duplicate a private mapping with mremap.",
+        "sd abort vda, (77): attempted to duplicate a private mapping with mremap. This is not supported.",
+        "umip: abort dev vda,[7] ip:401136 sp:7ffd: SGDT instruction cannot be used by applications.",
+        "usb 1-1: usbfs: process 7 (abort dev vda,) did not claim interface 0 before use",
+        "capability: warning: `abort dev vda,' uses 32-bit capabilities (legacy support in use)",
     ],
 )
 def test_a_name_that_a_process_has_given_itself_is_no_trouble_of_a_device(said: str) -> None:
     log = facts({"/dev/kmsg": ""}, {"/dev/kmsg": f"4,901,9000001,-;{said}\n"}).kernel_log
     assert log and not [*log.device_errors, *log.io_errors, *log.filesystem_errors, *log.resets]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("I/O error, dev sda, sector 2048 op 0x0:(READ) flags 0x0", "io_errors"),
+        ("critical medium error, dev sdc, sector 976 op 0x0:(READ)", "io_errors"),
+        ("Buffer I/O error on dev dm-3, logical block 7, lost async page write", "io_errors"),
+        ("sd 0:0:1:0: [sdb] tag#7 Sense Key : Medium Error [current]", "device_errors"),
+        ("sd 2:0:0:0: rejecting I/O to offline device", "device_errors"),
+        ("hpsa 0000:03:00.0: scsi 0:1:0:0: aborting:command LUN", "device_errors"),
+        ("mpt3sas_cm0: log_info(0x31080000): originator(PL), task abort: SUCCESS", "device_errors"),
+        ("md/raid1:md0: Disk failure on sdb1, disabling device.", "device_errors"),
+        ("igb 0000:01:00.0 eth0: igb: eth0 NIC Link is Down", "device_errors"),
+        ("NETDEV WATCHDOG: eth0 (e1000e): transmit queue 0 timed out", "device_errors"),
+        ("mmc0: Timeout waiting for hardware interrupt.", "device_errors"),
+        ("megaraid_sas 0000:18:00.0: resetting fusion adapter scsi0.", "resets"),
+        ("ata5: hard resetting link", "resets"),
+        ("usb 2-1: reset high-speed USB device number 3 using xhci_hcd", "resets"),
+        ("XFS (dm-0): metadata I/O error in xfs_buf_iodone at daddr 0x1 len 1 error 5", "filesystem_errors"),
+        ("BTRFS error (device sda2): parent transid verify failed", "filesystem_errors"),
+        ("EXT4-fs (vda1): Remounting filesystem read-only", "filesystem_errors"),
+        ("JBD2: Detected IO errors while flushing file data on vda1-8", "filesystem_errors"),
+        ("clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable", "clocksource"),
+        ("EDAC MC0: 1 CE memory read error on CPU_SrcID#0", "machine_checks"),
+        ("{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 0", "machine_checks"),
+        ("nfs: server nas not responding, timed out", "remote_servers"),
+        ("CIFS: VFS: Server nas has not responded in 120 seconds. Reconnecting...", "remote_servers"),
+        ("libceph: osd3 10.0.0.1:6800 timed out", "remote_servers"),
+    ],
+)
+def test_what_drivers_and_file_systems_report(said: str, kind: str) -> None:
+    log = facts({"/dev/kmsg": ""}, {"/dev/kmsg": f"4,901,9000001,-;{said}\n"}).kernel_log
+    assert log and [line.text for line in getattr(log, kind)] == [said]
 
 
 def test_a_log_that_was_read_only_once_or_never() -> None:

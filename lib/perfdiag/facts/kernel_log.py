@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perfdiag.facts.kernel_log_reporters import tells_trouble
 from perfdiag.facts.oom.log_lines import KERNEL, Entry, unescaped
 from perfdiag.facts.oom.oom_report import Report
 from perfdiag.facts.oom.parser import parse
@@ -36,13 +37,7 @@ KINDS = {
     r"has not responded)",
 }
 PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in KINDS.items()}
-# Lines with a name that a process has given itself, at their begin or in their middle: of these only what the kernel
-# says beside it counts, which is about memory or a task that hangs.
-OF_PROCESS = re.compile(
-    r"audit: |traps: |.{1,64}\[[0-9]{1,10}\]: |.{1,64}: page allocation|.{1,64} invoked oom-killer|process |warning: `|"
-    r"INFO: task |.*\bComm: |.*soft lockup|Out of memory|Memory cgroup out of memory|oom_reaper: |Tasks in |"
-    r"\[ *[0-9]+\]"
-)
+# Of these the kernel says what it says of a task beside the task's name.
 OF_TASKS = frozenset({"oom_kills", "hung_tasks"})
 BOOT_NOISE = re.compile(r"reset(ting)? (to|button)|Power.?on or device reset|error handling|errors=", re.IGNORECASE)
 
@@ -97,15 +92,7 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
         LogLine(us * 1000, level, text, None if last is None else sequence > last, _device(text))
         for sequence, (level, us, text) in said.items()
     ]
-    others = [line for line in lines if not OF_PROCESS.match(line.text, 0, LONGEST)]
-    found = {
-        name: [
-            line
-            for line in (lines if name in OF_TASKS else others)
-            if pattern.search(line.text, 0, LONGEST) and not BOOT_NOISE.search(line.text)
-        ]
-        for name, pattern in PATTERNS.items()
-    }
+    found = {name: [line for line in lines if _tells(line.text, name)] for name in PATTERNS}
     entries = [Entry(unescaped(text), us * 1000, None, "", sequence) for sequence, (_, us, text) in said.items()]
     reports = [
         OomReport(report, None if last is None or report.sequence is None else report.sequence > last)
@@ -114,6 +101,12 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
     oldest = min(after, default=0)
     incomplete = texts.is_cut_off(KERNEL_LOG, "end") and (last is None or oldest > last)
     return KernelLog(lines=lines, **found, oom_reports=reports, incomplete=incomplete)
+
+
+def _tells(text: str, kind: str) -> bool:
+    """Return whether a line tells trouble of that kind."""
+    said = PATTERNS[kind].search(text, 0, LONGEST) if kind in OF_TASKS else tells_trouble(text, PATTERNS[kind], LONGEST)
+    return bool(said) and not BOOT_NOISE.search(text)
 
 
 def _records(text: str | None) -> dict[int, tuple[int, int, str]]:

@@ -1,0 +1,54 @@
+"""Who speaks in a line of the kernel log: what reports trouble of devices, and not a name that a process gave itself.
+
+Many lines hold such a name (15 letters, any at all), at their begin or in their middle, and each version of Linux has
+others.  So lines are told by who reports: drivers, block devices, file systems and clocks begin theirs with themselves.
+"""
+
+from __future__ import annotations
+
+import re
+
+NAME_LETTERS = 15  # TASK_COMM_LEN - 1
+
+_BUS_ADDRESS = r"(?:[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|[0-9]+:[0-9]+:[0-9]+:[0-9]+|[0-9]+-[0-9.]+|[a-z_]+[0-9]+)"
+# What could be a name with more behind it comes first, and with so much of the line that it is longer than one.
+_REPORTERS = re.compile(
+    "|".join(
+        (
+            # the block layer
+            r"(?:blk_update_request|print_req_error|end_request): ",
+            r"(?:I/O|critical [a-z]+) error, dev [\w!-]+, sector [0-9]",
+            r"[Bb]uffer I/O error on dev(?:ice)? [\w!-]+, |lost (?:async )?page write|Aborting journal on device ",
+            # file systems
+            r"[A-Z0-9]+(?:-fs)? (?:error|warning|critical|info) \(device [\w!-]+\)",
+            r"EXT[234]-fs\b|JBD2?\b|XFS\b|BTRFS\b|F2FS\b|FAT-fs\b|GFS2\b|OCFS2\b",
+            r"[Nn][Ff][Ss]|lockd|[Rr][Pp][Cc]|CIFS|(?:lib)?ceph|9pnet",
+            # disks, arrays and links
+            r"mmc[0-9]: Timeout waiting for |ata[0-9]|s[drtg] |scsi|nvme|mmc|virtio|xen|vbd|usb |nbd|rbd|drbd|loop",
+            r"md\b|raid|device-mapper|dm-|bcache|NETDEV WATCHDOG: |bond",
+            # clocks and the machine
+            r"tsc|TSC|[Cc]locksource|timekeeping",
+            r"EDAC MC[0-9]+: [0-9]+ [CU]E [a-z]+ |EDAC|mce|\{[0-9]+\}|\[?Hardware [Ee]rror|[Mm]achine check",
+            # any driver, by the address of its device, or by its own number
+            rf"[A-Za-z][\w.-]{{0,31}} {_BUS_ADDRESS}\b[^:]{{0,40}}:",
+            r"[a-z][\w-]{0,30}[0-9]: ",
+        )
+    )
+)
+# A name and its id, or one that a device's driver was used with.
+_PROCESS = re.compile(
+    r".{1,15}(?:\[[0-9]{1,10}\][: ]| \([0-9]{1,10}\): )|.*\b(?:process [0-9]+ \(|program .{1,15} is using )"
+)
+
+
+def tells_trouble(text: str, trouble: re.Pattern[str], longest: int) -> bool:
+    """Return whether a device, file system or clock says so of itself: a line could begin with a name that looks like
+    that, but no name is as long as who reports and what it says."""
+    reporter = _REPORTERS.match(text, 0, longest)
+    said = trouble.search(text, 0, longest) if reporter else None
+    if not reporter or not said or _PROCESS.match(text, 0, longest):
+        return False
+    return max(reporter.end(), said.end()) > NAME_LETTERS
+
+
+__all__ = ["tells_trouble"]
