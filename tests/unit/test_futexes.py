@@ -140,6 +140,27 @@ def test_the_other_word_of_a_condition_belongs_to_it_unless_its_own_stack_says_o
     assert waits(("futex:0x20", "1 s", [rust], []), ("futex:0x24", "1 s", WAIT, [])).model().ns("lock.futex") == S
 
 
+TABLE_LOCK = ["pthread_cond_timedwait (libc.so.6)", "thr_multi_lock (mariadbd)"]
+
+
+@pytest.mark.parametrize(
+    ("more", "locked"),
+    [
+        (["pthread_cond_timedwait (libc.so.6)"], True),
+        (["pthread_cond_timedwait (libc.so.6)", "0x600006bf0"], True),
+        (["pthread_cond_timedwait (libc.so.6)", "get_task (mariadbd)"], False),
+    ],
+)
+def test_a_condition_of_whose_callers_none_is_known_says_nothing_against_a_lock(more: list[str], locked: bool) -> None:
+    """As recorded of MariaDB 10.11: where a wait begins, less of the stack is looked at than where the window ends."""
+    builder = waits(("futex:0x10", "9 s", WAIT, more))
+    builder.row("wait.parked", "futex:0x10", "1 ms", waker_tid=100, waker_count=1)
+    builder.stack("wait", "wait.parked", object="futex:0x10", user=WAIT, scan=TABLE_LOCK, weight="400 ms")
+    model = builder.model()
+    assert keys(model) == ({"lock:table:100"} if locked else set())
+    assert not keys(waits(("futex:0x10", "9 s", WAIT, more)).model()), "nothing for one, either"
+
+
 @pytest.mark.parametrize("scan", [OBJECT_WAIT, SERVICE, PARKER])
 def test_what_waits_for_work_in_java_is_no_lock(scan: list[str]) -> None:
     assert waits(("futex:0x10", "3 s", WAIT, scan)).model().ns("lock.futex") == 0
@@ -226,6 +247,11 @@ def test_what_only_looks_like_that_is_none() -> None:
         ("LWLockAcquireOrWait", "walwrite"),
         ("lock_wait_suspend_thread", "rowlock"),
         ("_Z9lock_waitP9que_thr_t", "rowlock"),
+        ("_ZN8MDL_wait10timed_waitEP18MDL_context_ownerP8timespecbPK16PSI_stage_info_v", "metadata"),
+        ("thr_multi_lock", "table"),
+        ("_ZN11Query_cache8try_lockEP3THDNS_19Cache_try_lock_modeE", "query_cache"),
+        ("_ZN11Query_cache6unlockEv", ""),
+        ("open_thr_lock_list", ""),
         ("__lll_lock_wait", ""),
         ("pthread_mutex_lock", ""),
         ("_ZN13ObjectMonitor4waitElbP10JavaThread", ""),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM, symbol_of
 from perfdiag.model.waits.futex_waiters import brief, exclusive, woken_by_own_process
 from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID, WORK, idle_thread
-from perfdiag.model.waits.runtime_locks import BY_ID, Words, lock_of, on_top
+from perfdiag.model.waits.runtime_locks import BY_ID, Words, is_caller, lock_of, on_top
 from perfdiag.model.waits.stopped_threads import Stops
 from perfdiag.model.waits.wait_chains import is_for_answer, own_account
 from perfdiag.recording import schema
@@ -255,7 +255,9 @@ def _judge_stack(stack: schema.Stack, comm: str, woken_inside: bool, taken_in_tu
         return Shown(Verdict.NO_LOCK)
     if shown.verdict is Verdict.SILENT and woken_inside:
         # Names found by scanning may be left from earlier calls: they count only with a second witness.
-        return Shown(judge_scan(stack.scan))
+        shown = Shown(judge_scan(stack.scan))
+    if shown.verdict is Verdict.NO_LOCK and not any(map(is_caller, (*stack.user, *stack.scan))):
+        return SILENT  # most locks of runtimes wait for a condition: without who called that it is told of none
     return shown
 
 

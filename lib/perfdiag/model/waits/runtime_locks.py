@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from perfdiag.model.stacks.symbols import symbol_of
+from perfdiag.model.stacks.symbols import is_named, symbol_of
 from perfdiag.model.waits.stopped_threads import ACCOUNT as STOPPED
 
 
@@ -68,6 +68,9 @@ RUNTIME_LOCKS: tuple[RuntimeLock, ...] = (
     _lock("lwlock", "PostgreSQL's LWLocks", Words.OF_THREADS, r"LWLockAcquire", shared=True),
     _lock("rowlock", "InnoDB's row locks", Words.OF_THREADS, r"^(_Z\d+)?lock_wait(_suspend_thread)?(P9que_thr_t)?$"),
     _lock("innodb", "InnoDB's latches", Words.OF_THREADS, r"TTASEventMutex|rw_lock_[sx]_lock|sync_array_wait_event"),
+    _lock("metadata", "MariaDB's metadata locks", Words.OF_THREADS, r"MDL_wait(::|\d*)timed_wait"),
+    _lock("table", "MariaDB's table locks", Words.OF_THREADS, r"^thr_(multi_)?lock$"),
+    _lock("query_cache", "the lock of MariaDB's query cache", Words.ONE_LOCK, r"Query_cache(::|\d*)(try_)?lock"),
     # Who allocates waits for the heap's lock, and for the collection that it asked for.
     _lock(
         "collection",
@@ -105,6 +108,11 @@ def lock_of(name: str) -> RuntimeLock | None:
     return next((lock for lock in RUNTIME_LOCKS if lock.functions.search(name)), None)
 
 
+def is_caller(frame: str) -> bool:
+    """Return whether a frame names a function that may want one of these locks: none that they are made of."""
+    return is_named(frame) and not _PRIMITIVE.search(symbol_of(frame))
+
+
 def on_top(names: Sequence[str], others: re.Pattern[str]) -> tuple[RuntimeLock | None, bool]:
     """Return the runtime's own lock that stands right above the primitive it is made of, innermost name first.
 
@@ -123,4 +131,4 @@ def on_top(names: Sequence[str], others: re.Pattern[str]) -> tuple[RuntimeLock |
     return None, False
 
 
-__all__ = ["BY_ID", "RUNTIME_LOCKS", "RuntimeLock", "Words", "lock_of", "on_top"]
+__all__ = ["BY_ID", "RUNTIME_LOCKS", "RuntimeLock", "Words", "is_caller", "lock_of", "on_top"]

@@ -44,6 +44,10 @@ ROOTS = {
     "cpu.user": ("runs its own code", "shorten the code under the lock or split the lock"),
     "cpu.kernel": ("runs kernel code", "take system calls out of the locked section"),
     "wait.events": ("waits for events (wait.events)", "do not wait for events while holding the lock"),
+    "net.request": (
+        "waits for the next request of its client (net.request)",
+        "end what holds the lock before the client does something else",
+    ),
     "wait.timer": ("sleeps on a timer", "do not sleep while holding the lock"),
     "wait.child": ("waits for a child process", "do not wait for a child while holding the lock"),
     "ipc.pipe": ("waits for another process at a pipe", "do not wait for another process while holding the lock"),
@@ -65,6 +69,7 @@ _IN_BRIEF = {
     "runq.busy": "waits for a CPU",
     "runtime.safepoint": "is stopped by the JVM",
     "wait.events": "waits for events",
+    "net.request": "waits for its client",
     "wait.timer": "sleeps",
     "nfs.commit": "waits until an NFS server has flushed its data",
 }

@@ -68,6 +68,26 @@ _ADVICE = {
             " row last",
         ),
     ),
+    "metadata": Advice(
+        "",
+        (
+            "see who holds them: SHOW FULL PROCESSLIST; SELECT * FROM information_schema.METADATA_LOCK_INFO (MariaDB, a"
+            " plugin) or performance_schema.metadata_locks (MySQL)",
+            "back up without FLUSH TABLES WITH READ LOCK (mariadb-backup, --single-transaction); ALTER and LOCK TABLES"
+            " wait for open transactions, and all others behind them: commit soon",
+        ),
+    ),
+    "table": Advice(
+        "",
+        (
+            "make statements that change the table shorter, or use an engine that locks rows (ALTER TABLE ..."
+            " ENGINE=InnoDB); SHOW FULL PROCESSLIST shows what each session does",
+        ),
+    ),
+    "query_cache": Advice(
+        "",
+        ("do without it: SET GLOBAL query_cache_type = 0, query_cache_size = 0; undo: their present values",),
+    ),
     "innodb": Advice("", ("see which: SHOW ENGINE INNODB MUTEX and its STATUS, section SEMAPHORES",)),
 }
 _OF_THREADS = "see who holds it: gdb -p PID -batch -ex 'thread apply all bt' (stops it for a moment); " + _SECTION
