@@ -90,6 +90,7 @@ _ADVICE = {
     ),
     "innodb": Advice("", ("see which: SHOW ENGINE INNODB MUTEX and its STATUS, section SEMAPHORES",)),
 }
+_OF_SERVERS = frozenset({"walwrite", "lwlock", "rowlock", "metadata", "table", "query_cache", "innodb"})
 _OF_THREADS = "see who holds it: gdb -p PID -batch -ex 'thread apply all bt' (stops it for a moment); " + _SECTION
 
 
@@ -97,6 +98,13 @@ def lock_of_key(key: str) -> RuntimeLock | None:
     """Return the runtime's lock that the key of a row names."""
     kind, _, rest = key.partition(":")
     return BY_ID.get(rest.partition(":")[0]) if kind == "lock" else None
+
+
+def of_server(key: str) -> list[Remedy]:
+    """Return the remedies of a lock inside of a database server, which who runs it cannot release sooner, by its key;
+    none for a lock of another kind."""
+    lock = lock_of_key(key)
+    return [fix(text) for text in _ADVICE[lock.id].remedies] if lock and lock.id in _OF_SERVERS else []
 
 
 # What the tool of a runtime shows where threads are parked for locks and for work alike, by how its command begins.
@@ -167,4 +175,4 @@ def waiting_code(model: Model, account: str, key: str | None = None) -> dict[str
     return weights
 
 
-__all__ = ["account_under", "claim", "lock_of_key", "shows", "tells", "waiting_code", "without_names"]
+__all__ = ["account_under", "claim", "lock_of_key", "of_server", "shows", "tells", "waiting_code", "without_names"]
