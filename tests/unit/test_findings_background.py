@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Check, Confidence, RemedyKind, Severity, Silence
 from perfdiag.facts.host_facts import Hypervisor, Process
-from perfdiag.facts.memory import SamePageMerging, TransparentHugePages
+from perfdiag.facts.memory import KernelThread, SamePageMerging, TransparentHugePages
 from perfdiag.facts.processor import Processor
 from perfdiag.model.model import Model
 
@@ -27,7 +28,8 @@ def merging(behind: str, builder: Builder | None = None, *, running: bool | None
     builder.row("runq.busy", "task:49:ksmd", behind, count=300)
     pages = blank(SamePageMerging, running=running, pages_sharing=40_321)
     return knowing(
-        builder.model(), **({"same_page_merging": pages, "kernel_threads_ns": {"ksmd": 6_000_000_000}} | known)
+        builder.model(),
+        **({"same_page_merging": pages, "kernel_threads": {"ksmd": KernelThread(49, 6_000_000_000)}} | known),
     )
 
 
@@ -48,9 +50,12 @@ def test_a_search_nobody_waits_for_is_ruled_out_with_its_numbers() -> None:
     assert check(merging("1 us", same_page_merging=off), KSM).text.startswith("KSM off, 0 pages merged")
 
 
-def test_a_neighbour_of_another_name_is_not_the_search() -> None:
-    builder = Builder().thread("app", cpu_user="4 s").row("runq.busy", "task:7:ksmd2", "600 ms", count=300)
-    check(knowing(builder.model(), same_page_merging=blank(SamePageMerging, running=True)), KSM)
+@pytest.mark.parametrize("other", ["task:7:ksmd", "task:49:ksmd2"])
+def test_a_process_that_calls_itself_so_is_not_the_search(other: str) -> None:
+    builder = Builder().thread("app", cpu_user="4 s").row("runq.busy", other, "600 ms", count=300)
+    check(merging("2 ms", builder), KSM)
+    unread = knowing(builder.model(), same_page_merging=blank(SamePageMerging, running=True))
+    check(unread, KSM)
 
 
 def test_a_search_that_is_not_known_of_is_not_ruled_out() -> None:
@@ -65,7 +70,10 @@ ALWAYS = TransparentHugePages("always", "madvise", "never")
 def compacting(time: str, policy: TransparentHugePages | None = ALWAYS, size: str = "", **vmstat: int) -> Model:
     builder = Builder().thread("app", cpu_user="4 s").row("memory.compaction", size, time, count=400)
     return knowing(
-        builder.model(), transparent_huge_pages=policy, vmstat=vmstat, kernel_threads_ns={"khugepaged": 20_000_000}
+        builder.model(),
+        transparent_huge_pages=policy,
+        vmstat=vmstat,
+        kernel_threads={"khugepaged": KernelThread(50, 20_000_000)},
     )
 
 
@@ -178,5 +186,5 @@ def test_virtual_cpus_of_which_nothing_is_known() -> None:
 def test_cpu_time_of_kernel_threads() -> None:
     begin = {"/proc/49/comm": "ksmd\n", "/proc/49/schedstat": "1000 5 9\n", "/proc/50/comm": "khugepaged\n"}
     known = facts(begin, {"/proc/49/comm": "ksmd\n", "/proc/49/schedstat": "251000 5 19\n"})
-    assert known.kernel_threads_ns == {"ksmd": 250_000}, "of the other nothing is known, not zero"
+    assert known.kernel_threads == {"ksmd": KernelThread(49, 250_000)}, "of the other nothing is known, not zero"
     assert known.processes == {}, "they are no targets"

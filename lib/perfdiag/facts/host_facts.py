@@ -182,8 +182,8 @@ class Facts:
         return memory.read_ksm(self.texts)
 
     @fact
-    def kernel_threads_ns(self) -> Mapping[str, int]:
-        """CPU time of "ksmd" and "khugepaged", begin to end; absent: not recorded."""
+    def kernel_threads(self) -> Mapping[str, memory.KernelThread]:
+        """ "ksmd" and "khugepaged"; absent: not recorded."""
         return memory.read_kernel_threads(self.texts)
 
     @fact

@@ -118,8 +118,16 @@ def read_ksm(texts: Texts) -> SamePageMerging | None:
     )
 
 
-def read_kernel_threads(texts: Texts) -> dict[str, int]:
-    """Return the CPU time of recorded threads of the kernel by name, begin to end."""
+@dataclass(frozen=True)
+class KernelThread:
+    """One that was recorded because of what it costs; the recorder tells it from a process of that name."""
+
+    pid: int
+    cpu_ns: int  # begin to end
+
+
+def read_kernel_threads(texts: Texts) -> dict[str, KernelThread]:
+    """Return the recorded threads of the kernel by name."""
     found = {}
     for pid in texts.names(r"/proc/([0-9]{1,10})/comm"):
         name = texts.word(f"/proc/{pid}/comm")
@@ -127,7 +135,7 @@ def read_kernel_threads(texts: Texts) -> dict[str, int]:
         times = [number(word[0]) if word else None for word in words]
         used_ns = difference(*times)
         if name and used_ns is not None:
-            found[name] = used_ns
+            found[name] = KernelThread(int(pid), used_ns)
     return found
 
 
@@ -226,6 +234,7 @@ def read_swap(texts: Texts) -> Swap | None:
 
 __all__ = [
     "DirtyLimits",
+    "KernelThread",
     "NumaNode",
     "SamePageMerging",
     "Swap",

@@ -89,9 +89,9 @@ def _details(model: Model, stalls: int | None) -> str:
     split = model.facts.vmstat_delta("thp_split_page")
     if split:
         found.append(f"{split:,} split")
-    used_ns = model.facts.kernel_threads_ns.get("khugepaged")
-    if used_ns is not None and model.window_ns:
-        found.append(f"khugepaged {percent(used_ns / model.window_ns)} of a CPU")
+    thread = model.facts.kernel_threads.get("khugepaged")
+    if thread and model.window_ns:
+        found.append(f"khugepaged {percent(thread.cpu_ns / model.window_ns)} of a CPU")
     return ", ".join(found)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import less
-from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
 from perfdiag.diagnosis.evidence.target import setting
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import (
@@ -30,6 +29,7 @@ from perfdiag.diagnosis.significance import (
     worth,
 )
 from perfdiag.facts.host_facts import SamePageMerging
+from perfdiag.facts.memory import KernelThread
 from perfdiag.model.model import Model, Row
 
 THREAD = "ksmd"
@@ -54,11 +54,12 @@ THREAD = "ksmd"
     met=False,
 )
 def merging(model: Model) -> Iterable[Outcome]:
-    """Judge waits behind ksmd, with KSM's own counters."""
+    """Judge waits behind ksmd, the kernel's own thread and no process that calls itself so, with KSM's counters."""
     facts = model.facts.same_page_merging
-    rows = [row for row in model.rows_of("runq.busy") if _is_behind(row)]
-    if worth(model, total_ns(rows)):
-        yield _finding(model, facts, rows)
+    thread = model.facts.kernel_threads.get(THREAD)
+    rows = model.rows_of("runq.busy", key=f"task:{thread.pid}:{THREAD}") if thread else []
+    if thread and worth(model, total_ns(rows)):
+        yield _finding(model, facts, thread, rows)
     elif facts is None:
         reason = model.facts.reason("same_page_merging") or "not recorded"
         yield Silence("KSM-SCAN", f"it is unknown whether KSM runs: {reason}", "cat /sys/kernel/mm/ksm/run")
@@ -66,16 +67,12 @@ def merging(model: Model) -> Iterable[Outcome]:
         yield little(model, "KSM-SCAN", f"KSM {_state(model, facts)}; waits for it", total_ns(rows))
 
 
-def _is_behind(row: Row) -> bool:
-    return row.key.startswith("task:") and comm_of(row.key) == THREAD
-
-
 def _state(model: Model, facts: SamePageMerging) -> str:
     """Return "on, ksmd 12 % of a CPU, 40,321 pages merged", as far as known."""
     found = ["on" if facts.running else "off" if facts.running is not None else "in an unknown state"]
-    used_ns = model.facts.kernel_threads_ns.get(THREAD)
-    if facts.running and used_ns is not None and model.window_ns:
-        found.append(f"{THREAD} {percent(used_ns / model.window_ns)} of a CPU")
+    thread = model.facts.kernel_threads.get(THREAD)
+    if facts.running and thread and model.window_ns:
+        found.append(f"{THREAD} {percent(thread.cpu_ns / model.window_ns)} of a CPU")
     if facts.pages_sharing is not None:
         found.append(f"{facts.pages_sharing:,} pages merged")
     copied = model.facts.vmstat_delta("cow_ksm")
@@ -84,15 +81,12 @@ def _state(model: Model, facts: SamePageMerging) -> str:
     return ", ".join(found)
 
 
-def _finding(model: Model, facts: SamePageMerging | None, rows: list[Row]) -> Finding:
+def _finding(model: Model, facts: SamePageMerging | None, thread: KernelThread, rows: list[Row]) -> Finding:
     ns = total_ns(rows)
-    used_ns = model.facts.kernel_threads_ns.get(THREAD)
     evidence = [waits(together(rows), f"waits behind {THREAD}")]
-    if used_ns is not None and model.window_ns:
-        part = used_ns / model.window_ns
-        evidence.append(
-            Evidence(f"{percent(part)} of a CPU used by {THREAD}", float(used_ns), "ns", "/proc/PID/schedstat")
-        )
+    if model.window_ns:
+        text = f"{percent(thread.cpu_ns / model.window_ns)} of a CPU used by {THREAD}"
+        evidence.append(Evidence(text, float(thread.cpu_ns), "ns", "/proc/PID/schedstat"))
     if facts is not None and facts.pages_sharing is not None:
         merged = facts.pages_sharing
         evidence.append(Evidence(f"{merged:,} pages merged", float(merged), "count", "/sys/kernel/mm/ksm"))
@@ -109,7 +103,7 @@ def _finding(model: Model, facts: SamePageMerging | None, rows: list[Row]) -> Fi
         remedies=remedies,
         alternatives=[f"{THREAD} ran there because no other CPU was free"],
         verify=less(model, f"waiting behind {THREAD}", ns),
-        others=[Other(0, THREAD, Relation.COMPETITOR)],
+        others=[Other(thread.pid, THREAD, Relation.COMPETITOR)],
     )
 
 
