@@ -273,6 +273,8 @@ def test_what_others_wrote_into_the_log_is_not_the_kernels() -> None:
         "sd abort vda, (77): attempted to duplicate a private mapping with mremap. This is not supported.",
         "umip: abort dev vda,[7] ip:401136 sp:7ffd: SGDT instruction cannot be used by applications.",
         "usb 1-1: usbfs: process 7 (abort dev vda,) did not claim interface 0 before use",
+        "tmpfs: Unknown parameter 'critical medium error: dev vda: sector 81920'",
+        "overlayfs: failed to resolve '/abort dev vda, I/O error': -2",
         "capability: warning: `abort dev vda,' uses 32-bit capabilities (legacy support in use)",
     ],
 )

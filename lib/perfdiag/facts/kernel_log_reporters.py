@@ -10,7 +10,8 @@ import re
 
 NAME_LETTERS = 15  # TASK_COMM_LEN - 1
 
-_BUS_ADDRESS = r"(?:[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|[0-9]+:[0-9]+:[0-9]+:[0-9]+|[0-9]+-[0-9.]+|[a-z_]+[0-9]+)"
+# Of PCI, SCSI and USB; else a name with a number.
+_BUS_ADDRESS = r"(?:[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|(?:[0-9]+:){3}[0-9]+|[0-9]+-[0-9.]+|[a-z_]+[0-9]+)"
 # What could be a name with more behind it comes first, and with so much of the line that it is longer than one.
 _REPORTERS = re.compile(
     "|".join(
