@@ -118,25 +118,43 @@ static __always_inline bool read_text(struct naming *naming, __u64 address, __u6
 	return false;
 }
 
-/*
- * The bytes that the current call has read or sent: where its second argument points to, or a vector there, or that of
- * a message there.  Which of them, the text tells.
- */
-static __always_inline bool find_text(struct naming *naming, const struct call *call)
+/* Where the bytes that the current call has read or sent may lie; what is there tells which place it is. */
+struct text_place {
+	__u64 address, room;
+	__u64 vectors; /* of the message, if its argument is one */
+};
+
+#define TEXT_PLACES 3 /* where its second argument points to, in a vector there, in that of a message there */
+
+static __always_inline void go_to_place(struct text_place *place, __u32 index, const struct call *call, __u32 bytes)
 {
 	struct user_message message = {};
 	struct user_vector vector = {};
-	void *argument = (void *)call->arguments[1];
+
+	if (index == 0) {
+		*place = (struct text_place){ call->arguments[1], bytes };
+	} else if (index == 1) {
+		bpf_probe_read_user(&message, sizeof(message), (void *)call->arguments[1]);
+		*place = (struct text_place){ message.name, message.name_length, message.vectors }; /* as a vector */
+	} else {
+		bpf_probe_read_user(&vector, sizeof(vector), (void *)place->vectors);
+		place->address = vector.base;
+		place->room = vector.length;
+	}
+}
+
+static __always_inline bool find_text(struct naming *naming, const struct call *call)
+{
+	struct text_place place;
 
 	if (call->number < 0 || call->i386)
 		return false;
-	if (read_text(naming, call->arguments[1], naming->bytes))
-		return true;
-	bpf_probe_read_user(&message, sizeof(message), argument);
-	if (read_text(naming, message.name, message.name_length)) /* as a vector */
-		return true;
-	bpf_probe_read_user(&vector, sizeof(vector), (void *)message.vectors);
-	return read_text(naming, vector.base, vector.length);
+	for (__u32 i = 0; i < TEXT_PLACES; i++) {
+		go_to_place(&place, i, call, naming->bytes);
+		if (read_text(naming, place.address, place.room))
+			return true;
+	}
+	return false;
 }
 
 static long next_letter(__u32 index, struct naming **naming)

@@ -2,6 +2,7 @@
 /* Statements that the target asks SQL servers for, where its connections are not encrypted, and how often a request does. */
 #pragma once
 #include "request/exchange.bpf.h"
+#include "sql/prepared.bpf.h"
 #include "sql/sql_messages.h"
 #include "sql/statement_text.bpf.h"
 
@@ -21,19 +22,6 @@ struct {
 	__type(key, int);
 	__type(value, struct sql_scratch);
 } sql_scratches SEC(".maps");
-
-struct prepared_key {
-	__u64 cookie; /* of the connection's socket */
-	__u64 prepared;
-};
-
-/* Digests of what was prepared in the window; who prepares without end pushes out the oldest. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct prepared_key);
-	__type(value, __u64);
-} sql_prepared SEC(".maps");
 
 static __u32 sql_digests_made;
 
@@ -58,20 +46,18 @@ __weak __noinline int read_message(struct sql_scratch *scratch, __u64 address, _
 /* Where the current call's message lies: see find_text(); 0: it is none of an SQL server's. */
 static __always_inline __u64 find_message(struct sql_scratch *scratch, __u32 bytes, bool sure)
 {
-	struct user_message user = {};
-	struct user_vector vector = {};
+	struct text_place place;
 	struct call call;
 
 	read_call(bpf_get_current_task_btf(), &call);
 	if (call.number < 0 || call.i386)
 		return 0;
-	if (read_message(scratch, call.arguments[1], bytes, bytes, sure))
-		return call.arguments[1];
-	bpf_probe_read_user(&user, sizeof(user), (void *)call.arguments[1]);
-	if (read_message(scratch, user.name, user.name_length, bytes, sure)) /* as a vector */
-		return user.name;
-	bpf_probe_read_user(&vector, sizeof(vector), (void *)user.vectors);
-	return read_message(scratch, vector.base, vector.length, bytes, sure) ? vector.base : 0;
+	for (__u32 i = 0; i < TEXT_PLACES; i++) {
+		go_to_place(&place, i, &call, bytes);
+		if (read_message(scratch, place.address, place.room, bytes, sure))
+			return place.address;
+	}
+	return 0;
 }
 
 /* The hash of the text's digest, which is kept; 0: there is none, or no room for it. */
@@ -108,47 +94,25 @@ static __always_inline bool runs_at_once(const struct sql_message *message, __u6
 	return message->next_at && !bpf_probe_read_user(&type, 1, (void *)(address + message->next_at)) && type == 'B';
 }
 
-/* MariaDB's server numbers what was prepared in its answer: the next number that is run is taken for it. */
-static __always_inline __u64 find_prepared(struct connection *connection, const struct sql_message *message)
-{
-	struct prepared_key key = { connection->cookie, message->prepared };
-	__u64 hash = connection->sql.prepared, *known;
-
-	if (hash) {
-		connection->sql.prepared = 0;
-		bpf_map_update_elem(&sql_prepared, &key, &hash, BPF_ANY);
-		return hash;
-	}
-	known = bpf_map_lookup_elem(&sql_prepared, &key);
-	return known ? *known : 0;
-}
-
-static __always_inline void keep_prepared(struct connection *connection, const struct sql_message *message, __u64 hash)
-{
-	struct prepared_key key = { connection->cookie, message->prepared };
-
-	if (message->server == SQL_MARIADB)
-		connection->sql.prepared = hash;
-	else
-		bpf_map_update_elem(&sql_prepared, &key, &hash, BPF_ANY);
-}
-
-/* What the message asks to be run; returns whether that is anything. */
+/* What the message asks to be run, and what tells that from others (0: nothing); returns whether it is anything. */
 static __always_inline bool take_statement(struct connection *connection, struct statement_text *text,
-					   const struct sql_message *message, __u64 address)
+					   const struct sql_message *message, __u64 address, __u64 *statement)
 {
 	struct sql_asked *sql = &connection->sql;
 
 	if (message->command == SQL_EXECUTE) {
-		sql->hash = find_prepared(connection, message);
+		sql->hash = find_prepared(connection, message->prepared, message->server);
 		sql->kind = sql->hash ? STATEMENT_RUN : STATEMENT_PREPARED;
+		*statement = sql->hash ?: mix(sql->kind, message->prepared);
 		return true;
 	}
+	text->hash = 0;
 	sql->hash = digest_of_message(text, message, address);
+	*statement = text->hash; /* though there may be no room for its text */
 	sql->kind = sql->hash ? STATEMENT_RUN : STATEMENT_NO_ROOM;
 	if (message->command == SQL_RUN)
 		return true;
-	keep_prepared(connection, message, sql->hash);
+	keep_prepared(connection, message->prepared, message->server, sql->hash);
 	return runs_at_once(message, address);
 }
 
@@ -162,14 +126,15 @@ static __always_inline bool is_repeated(struct connection *owner, __u64 statemen
 	return false;
 }
 
-static __always_inline void note_owner(struct connection *connection, __u64 prepared)
+/* `statement`: what tells it from others, 0: nothing. */
+static __always_inline void note_owner(struct connection *connection, __u64 statement)
 {
 	struct connection *owner = owner_of(connection);
 	struct sql_asked *sql = &connection->sql;
 
 	sql->owned = owner != NULL;
 	sql->name = owner ? owner->name : 0;
-	sql->repeated = owner && is_repeated(owner, sql->hash ?: mix(sql->kind, prepared) ?: 1);
+	sql->repeated = owner && statement && is_repeated(owner, statement);
 }
 
 /*
@@ -179,7 +144,7 @@ static __always_inline void note_owner(struct connection *connection, __u64 prep
 __weak __noinline int note_sql_call(struct connection *connection, __u32 bytes)
 {
 	struct sql_scratch *scratch;
-	__u64 address;
+	__u64 address, statement = 0;
 
 	if (!connection || (!connection->sql.server && connection->sql.looks >= SQL_LOOKS))
 		return 0;
@@ -196,9 +161,9 @@ __weak __noinline int note_sql_call(struct connection *connection, __u32 bytes)
 		return 0;
 	}
 	connection->sql.server = scratch->message.server;
-	if (!take_statement(connection, &scratch->text, &scratch->message, address))
+	if (!take_statement(connection, &scratch->text, &scratch->message, address, &statement))
 		return 0;
-	note_owner(connection, scratch->message.prepared);
+	note_owner(connection, statement);
 	connection->sql.running = 1;
 	return 0;
 }

@@ -57,18 +57,25 @@ enum send_limit { SEND_LIMIT_WINDOW, SEND_LIMIT_CONGESTION, SEND_LIMIT_BUFFER, S
 
 #define SQL_REMEMBERED 4 /* statements that a request has asked for */
 
+enum prepared_number {
+	NUMBER_TOLD, /* or not looked for any more */
+	NUMBER_AWAITED,
+	NUMBER_BEHIND_HEADER, /* the header of its packet has been read alone */
+};
+
 /* Of a connection to an SQL server, the statement that is run there; of a request, what it has asked for. */
 struct sql_asked {
 	union {
 		struct {
 			__u64 hash;	/* of its digest, 0: the kind tells all */
-			__u64 prepared; /* MariaDB: of the digest of what was prepared last, 0: that was run */
+			__u64 prepared; /* MariaDB: of the digest of what was prepared last */
 			__u32 name;	/* of the request that asks */
 			__u8 kind;	/* enum statement_kind */
 			__u8 running;	/* it was sent and is not answered */
 			__u8 owned;	/* the request that asks is known */
 			__u8 repeated;	/* it has asked for this before */
 			__u8 looks;	/* at what was sent before the server was known */
+			__u8 number;	/* MariaDB: enum prepared_number, of what was prepared last */
 		};
 		__u64 asked[SQL_REMEMBERED];
 	};
