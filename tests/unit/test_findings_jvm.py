@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.idle.sleeps import sleep
 from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
 from perfdiag.model.waits.stopped_threads import VM_THREAD as VM_COMM
+from perfdiag.recording import schema
 
+from unit.support.exchanges import exchange, latency, unread
 from unit.support.judging import check, finding, findings, outcomes, silence
 from unit.support.jvm import BARRIER, MIB, PATH, VM_THREAD, S, counters, java
 from unit.support.recording import Builder
@@ -106,6 +109,39 @@ def test_threads_that_stop_late() -> None:
 def test_stops_that_are_for_no_collection() -> None:
     found = finding(java(NONE, counters(young=1, young_ns=S // 100, stops=100, more_ns=S), "1 s").model(), SLOW)
     assert found.mechanism is Mechanism.MANY and found.claims == {SAFEPOINT: round(2 * S * 0.99)}
+
+
+def test_long_collections_outweigh_more_stops_that_are_short() -> None:
+    """Two full collections of 200 ms among seven stops: nothing else stops threads for long."""
+    end = counters(full=2, full_ns=4 * S // 10, stops=7, more_ns=S // 1000)
+    model = java(NONE, end, "400 ms").model()
+    faults = [each for each in outcomes(model, SLOW) if isinstance(each, Finding) and each.severity is Severity.WARNING]
+    assert not faults and finding(model, PRESSURE).claims[SAFEPOINT] == pytest.approx(8 * S // 10, rel=0.01)
+
+
+def test_a_collector_that_waits_for_a_cpu_of_its_own_threads_is_not_their_fault() -> None:
+    """One CPU: the VM Thread waits for it until all have stopped, and they wait for the VM Thread."""
+    builder = java(counters(**FULL), counters(full=10, full_ns=3 * S, **FULL), "4 s")
+    for tid in range(120, 130):
+        builder.thread("many", tid=tid, rest="cpu.user").row("runq.busy", "own:100:java", durations={"5 ms": 1000})
+        builder.row("runq.busy", "", durations={"5 ms": 20})  # behind whom is not known, as of a chain's root
+    builder.because(PARKED, BARRIER, "runq.busy", "3 s", root_tid=VM_THREAD)
+    found = next(each for each in diagnose(builder.model()).findings if each.id == EXHAUSTED)
+    assert found.claimed_ns == 8 * S, "all of it"
+
+
+def test_requests_that_lie_unread_while_all_threads_are_stopped_wait_for_the_collection() -> None:
+    builder = java(counters(**FULL), counters(full=10, full_ns=3 * S, **FULL), "2 s")
+    builder.thread("pool", tid=103, rest="net.request", requests=(20, 0))
+    builder.row(PARKED, BARRIER, "1 s", count=10, waker_tid=VM_THREAD)
+    builder.because(PARKED, BARRIER, "cpu.user", "5 s", count=10, root_tid=VM_THREAD)
+    line = exchange(20, 10 * S, {PARKED: S, "cpu.user": S}, read_delay_ns=8 * S)
+    builder.line(line).line(latency([S // 2] * 20)).line(latency([4 * S // 10] * 20, "read_delay"))
+    builder.line(schema.RequestParked(100, BARRIER, False, 20, S))
+    for each in unread({(PARKED, "cpu.user"): 8 * S}, served=False):
+        builder.line(each)
+    found = diagnose(builder.model()).findings[0]
+    assert found.id == EXHAUSTED and found.share == pytest.approx(0.9)
 
 
 def test_no_virtual_machine() -> None:

@@ -38,3 +38,14 @@ def test_a_reader_behind_a_thread_of_the_program_is_not() -> None:
 def test_the_end_of_a_way_that_is_too_long_is_not_believed() -> None:
     """The thread at its end may be one in between: the other waits tell."""
     assert stopped(101, steps=3)[0] == ("runtime.safepoint", "runtime.safepoint")
+
+
+def test_short_waits_for_whoever_hands_out_work_say_nothing_of_long_ones() -> None:
+    """A pool that waits for its dispatcher between all requests, and for a collection now and then."""
+    builder = java(None, None, "4 s").thread("pool", tid=103, rest="wait.events")
+    builder.row(PARKED, POOL, "5 s", count=3000, waker_tid=101)
+    builder.because(PARKED, POOL, "cpu.user", "3 s", count=3000, root_tid=101)
+    builder.because(PARKED, BARRIER, "cpu.user", "1 s", count=5, root_tid=VM_THREAD)
+    recording = builder.recording()
+    found = with_stops(LINES, recording.because, Futexes(recording), dict(build(recording).accounts))
+    assert (found[0].account, found[0].root) == ("runtime.safepoint", "runtime.safepoint")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from perfdiag.model.requests.unread_requests import PARKED, has_finding
+from perfdiag.model.requests.unread_requests import LONG_NS, PARKED, has_finding
 from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.stopped_threads import ACCOUNT
@@ -22,12 +22,16 @@ def with_stops(
     futexes: Futexes,
     accounts: Mapping[str, AccountTotal],
 ) -> list[schema.RequestUnread]:
-    """Return the lines; of those whose reader waited for the thread that had stopped it, the stop is the account."""
+    """Return the lines; of those whose reader waited for the thread that had stopped it, the stop is the account.
+
+    Only long waits tell: a server hands work from thread to thread all the time, and no request waits long for that.
+    """
     lines = list(lines)
     if ACCOUNT not in accounts or not has_finding(ACCOUNT, accounts[ACCOUNT]):
         return lines
     roots = {line.root for line in lines if line.account == PARKED}
-    stopped = {root for root in roots if futexes.stopped_part(because, root) >= MOSTLY}
+    long = [line for line in because if line.sum_ns >= LONG_NS * line.count]
+    stopped = {root for root in roots if futexes.stopped_part(long, root) >= MOSTLY}
     return [
         msgspec.structs.replace(line, account=ACCOUNT, root=ACCOUNT)
         if line.account == PARKED and line.root in stopped

@@ -29,11 +29,13 @@ class Stopped:
     def collecting_part(self) -> float:
         """Which part of stops was for collections; without counters, what most waits show.
 
-        By their number: a collector counts only the time in which it works, and each stop has a beginning and an end.
+        By their number, because a collector counts only the time in which it works, and each stop has a beginning and
+        an end; but no less than that time, because a few long collections outweigh many short stops.
         """
         machine = self.machine
         if machine and machine.stops:
-            return 1.0 if machine.is_nested else min(1.0, machine.collections / machine.stops)
+            worked = (machine.collecting_ns or 0) / machine.stopped_ns if machine.stopped_ns else 0.0
+            return 1.0 if machine.is_nested else min(1.0, max(machine.collections / machine.stops, worked))
         return float(bool(self.for_collection))
 
     @property

@@ -18,14 +18,15 @@ from perfdiag.diagnosis.evidence.locks.held_through import held_through
 from perfdiag.diagnosis.evidence.locks.held_while_waiting import with_held_locks
 from perfdiag.diagnosis.evidence.locks.overlapping_readers import overlaps
 from perfdiag.diagnosis.policy import locks_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Severity
+from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
 from perfdiag.diagnosis.significance import duration, lowered, worth
 from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import counted
+from perfdiag.model.waits.stopped_threads import ACCOUNT as STOPPED
 from perfdiag.model.waits.wait_chains import Chain, own_account
 
 Pair = tuple[str, str]
-PARKED = "wait.parked"
+PARKED, QUEUE = "wait.parked", "runq.busy"
 BETWEEN_PROCESSES = ("ipc.pipe", "ipc.unix")
 NOT_SEEN = "who holds the lock was not seen: all who take it hardly ran, and waited for the same"
 OF_LINE_ONLY = "only the first threads of a queue were followed: the others are taken to wait for the same"
@@ -146,6 +147,8 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
         for chain in _by_root(model)[pair]:
             if profile and not (chain.account in BETWEEN_PROCESSES and counted(chain.root)):
                 continue  # who sleeps, or waits for work, may have no reason to come sooner
+            if chain.account == STOPPED and _is_of_own_threads(finding):
+                continue  # these have the CPU because all have to stop: why they have to is the cause
             more = _for_all_in_line(model, chain)
             ns = round(part * chain.ns * more)
             if (chain.account, chain.key) in finding.claims or chain.account in finding.claims:
@@ -170,6 +173,13 @@ def _with_paths(model: Model, finding: Finding) -> Finding:
     if not doubts:
         return made
     return replace(made, limits=[*finding.limits, *doubts], confidence=lowered(finding.confidence))
+
+
+def _is_of_own_threads(finding: Finding) -> bool:
+    """Return whether a finding is of waits for CPUs that mostly the target's own threads used."""
+    queued = {claim: ns for claim, ns in finding.claims.items() if account_of(claim) == QUEUE}
+    own_ns = sum(ns for claim, ns in queued.items() if not isinstance(claim, str) and claim[1].startswith("own:"))
+    return own_ns > 0 and 2 * own_ns >= sum(queued.values())
 
 
 def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
