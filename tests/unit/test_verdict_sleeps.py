@@ -232,6 +232,13 @@ def test_a_sleep_that_is_most_of_the_window_leads_whatever_the_thread_suffers_be
         assert other.startswith("Threads waited for CPUs.") and "Thread server (100) sleeps" in other
 
 
+def test_no_sleep_stands_before_what_is_critical() -> None:
+    """The heap was full, and the report began with workers that pause between their jobs."""
+    full = finding("JVM-HEAP-EXHAUSTED", {"runq.busy": S}, "The heap is full.", severity=Severity.CRITICAL)
+    text = verdict(Builder().thread("server", runq_busy="1 s", rest="wait.timer").model(), full)[1]
+    assert text.startswith("The heap is full.") and "Thread server (100) sleeps" in text
+
+
 def test_children_that_sleep_one_after_the_other_are_a_sleep_of_their_parents() -> None:
     """A parent waited for them for 3.94 of 4 s, and the verdict spoke of CPUs only."""
     queued = finding("CPU-CONTENTION", {"runq.busy": 3 * S // 2}, "Threads waited for CPUs.")

@@ -132,8 +132,10 @@ def _is_somebody_elses(it: Situation) -> bool:
 
 def _sleep_is_what_is_felt(it: Situation) -> bool:
     """Return whether a sleep makes the target slow: it is half of the window or more, and the fault hardly matters or
-    affects the same threads in the little time they are awake."""
+    affects the same threads in the little time they are awake. What is critical is told first, whatever else is."""
     if it.sleep is None or not it.slept_beside([it.cause]) or it.sleep.felt_ns < it.model.window_ns / 2:
+        return False
+    if it.cause.severity is Severity.CRITICAL:
         return False
     theirs = 2 * it.sleep.busy_ns >= it.model.busy_ns and it.sleep.ns >= 2 * it.cause.taken_ns
     return theirs or it.cause.taken_ns < idle_policy.sleep_beside_faults_share * it.model.window_ns
