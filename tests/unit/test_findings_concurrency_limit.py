@@ -10,7 +10,7 @@ import pytest
 from perfdiag.diagnosis.claims import settle
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.network.concurrency_limits import limits
-from perfdiag.diagnosis.rule import Confidence, Mechanism, Severity
+from perfdiag.diagnosis.rule import Confidence, Mechanism, Severity, is_elsewhere
 from perfdiag.model.requests.request_time import REST
 from perfdiag.recording import schema
 
@@ -86,6 +86,17 @@ def test_the_target_is_not_acquitted() -> None:
     model = proxy({3: (9800, 500, 500)}, call_ms=58, request_ms=230, peers_ns=0).model()
     assert finding(model, ID).severity is Severity.WARNING
     assert made(model).verdict.kind != "elsewhere"
+
+
+@pytest.mark.parametrize(("full_ms", "first"), [(9800, PEER), (5000, ID)])
+def test_a_limit_that_is_always_reached_in_front_of_a_slow_peer_is_its_path(full_ms: int, first: str) -> None:
+    """With a faster peer the limit would do; in bursts the peer would have answered more at once."""
+    inside = {3: 9800 - full_ms, 12: full_ms} if full_ms < 9800 else {12: 9800}
+    builder = proxy({3: (full_ms, 500, 500)}, inside, call_ms=58, request_ms=230, peers_ns=500 * 58 * MS)
+    builder.thread("caller").row("net.receive", UPSTREAM, durations={"58 ms": 160})
+    found = diagnose(builder.model()).findings[0]
+    assert found.id == first and "at most 3 calls" in found.headline
+    assert not is_elsewhere(found)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +215,7 @@ def test_a_slow_peer_is_told_with_the_limit_in_front_of_it() -> None:
         builder.thread("worker", cpu_user="10 ms").row("net.receive", UPSTREAM, durations={"58 ms": 166})
     found = [each for each in findings(builder.model(), PEER) if each.mechanism is Mechanism.SLOW]
     assert len(found) == 1 and "At most 3 calls are under way to it at a time; 9 requests wait" in found[0].claim
-    assert "has the size 3" in found[0].remedies[-1].text
+    assert "has the size 3" in found[0].remedies[1].text
 
 
 def test_what_was_not_recorded_is_not_concluded() -> None:

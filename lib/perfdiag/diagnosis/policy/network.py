@@ -13,6 +13,10 @@ class NetworkPolicy(Family):
         "The largest number of outstanding calls is a limit if it lasts for half of the time in which more "
         "requests are in progress; a chance maximum lasts for a small part.",
     )
+    limit_always_full_share = share(
+        0.9,
+        "From this part of the window on a limit is reached all the time, and not in bursts.",
+    )
     limit_answers = count(
         20,
         "So many answers must come while that number is outstanding.",

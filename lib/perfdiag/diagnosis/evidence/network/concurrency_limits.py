@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
 from perfdiag.diagnosis.evidence.network.peers import name_of
-from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Finding, Mechanism, Remedy
+from perfdiag.diagnosis.policy import network_policy, requests_policy
+from perfdiag.diagnosis.rule import Claim, Finding, Mechanism, Remedy, Severity
 from perfdiag.diagnosis.significance import fix
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange, together
+from perfdiag.model.requests.request_time import REST, RequestTime
 from perfdiag.recording.levels import TOLD_BELOW, above_ns, highest, together_ns, told_as
 
 
@@ -24,6 +26,18 @@ class Limit:
     waiting_most: int
     answers: int  # that came while so many calls were outstanding
     part: float  # of the time of all requests in progress: without a call under way
+    full: float  # part of the window in which so many calls were outstanding
+
+    @property
+    def always_full(self) -> bool:
+        """Whether it is reached all the time, not in bursts: the peer then takes as long as there is, and a faster one
+        would leave room."""
+        return self.full >= network_policy.limit_always_full_share
+
+    @property
+    def is_of_slow_peer(self) -> bool:
+        """Whether that is so, and calls take long."""
+        return self.always_full and self.call.line.sum_ns >= network_policy.slow_answer_ns * self.call.line.count
 
     @property
     def number(self) -> str:
@@ -66,7 +80,8 @@ def _limit_of(model: Model, call: Exchange, calls_ns: int) -> Limit | None:
     if waiting < 1 or _share_connections(call) or not _are_delayed(model, call):
         return None
     held = min(1.0, top.sum_ns / more_ns)
-    return Limit(call, most, held, waiting, inside.most - most, top.answered, waiting_ns / requests_ns)
+    part, full = waiting_ns / requests_ns, top.sum_ns / model.window_ns
+    return Limit(call, most, held, waiting, inside.most - most, top.answered, part, full)
 
 
 def _share_connections(call: Exchange) -> bool:
@@ -90,20 +105,52 @@ def _are_delayed(model: Model, call: Exchange) -> bool:
 
 
 def with_limit(model: Model, finding: Finding, key: str) -> Finding:
-    """Return a finding on a slow peer, extended by the limit of calls to it if requests wait at one."""
+    """Return a finding on a slow peer, extended by the limit of calls to it if requests wait at one: where it is always
+    reached, they wait for the peer."""
     limit = limits(model).get(key)
     if limit is None or finding.mechanism is not Mechanism.SLOW:
         return finding
     calls, are = ("calls", "are") if limit.most > 1 else ("call", "is")
     name = name_of(key, limit.call.object)
     waiting = max(1, round(limit.waiting))
+    time, claims, is_root = model.request_time, {}, finding.is_root
+    if limit.is_of_slow_peer and finding.severity is not Severity.INFO and time:
+        claims, is_root = turn_claims(model, time, limit), True
     more = f"At most {limit.number} {calls} {are} under way to it at a time; {waiting} requests wait for their turn."
     return replace(
         finding,
         claim=f"{finding.claim} {more}",
+        claims={**claims, **finding.claims},
+        is_root=is_root,
+        inside=finding.inside or (is_root and bool(claims)),  # requests wait in the target, too
         headline=f"{finding.headline}; at most {limit.number} {calls} to it at a time",
-        remedies=[*finding.remedies, raising(limit, name)],
+        remedies=[*finding.remedies[:1], raising(limit, name), *finding.remedies[1:]],
     )
+
+
+def turn_claims(model: Model, time: RequestTime, limit: Limit) -> dict[Claim, int]:
+    """Return where requests wait for their turn: in no account, as in event loops, or on futexes of unknown purpose.
+    None if other accounts explain most of it."""
+    wanted_ns = round(limit.part * time.ns)
+    rest_ns = min(wanted_ns, time.accounts.get(REST, 0))
+    parked_ns = sum(ns for pair, ns in time.rows.items() if pair[0] == PARKED)
+    if rest_ns + parked_ns < requests_policy.limit_unexplained_share * wanted_ns:
+        return {}
+    claims: dict[Claim, int] = {REST: rest_ns} if rest_ns else {}
+    return claims | _parked(model, time, wanted_ns - rest_ns)
+
+
+def _parked(model: Model, time: RequestTime, wanted_ns: int) -> dict[Claim, int]:
+    """Return the futexes, the longest first, that make up this much of the requests' time."""
+    found: dict[Claim, int] = {}
+    rows = [(ns, pair) for pair, ns in time.rows.items() if pair[0] == PARKED and ns]
+    for ns, pair in sorted(rows, reverse=True):
+        part_ns = min(ns, wanted_ns)
+        if part_ns <= 0:
+            break
+        found[pair] = by_pair(model).get(pair, 0) * part_ns // ns
+        wanted_ns -= part_ns
+    return found
 
 
 def raising(limit: Limit, name: str) -> Remedy:
@@ -117,4 +164,4 @@ def raising(limit: Limit, name: str) -> Remedy:
     )
 
 
-__all__ = ["Limit", "limits", "raising", "with_limit"]
+__all__ = ["Limit", "limits", "raising", "turn_claims", "with_limit"]

@@ -2,6 +2,8 @@
 turn.
 
 POOL-SATURATED is another mechanism: nobody has read the requests there; here they were read, and wait to call.
+The limit stands first where the peer answers fast, or would have answered more at once: it is reached in bursts. If it
+is reached all the time and the peer is slow, NET-PEER-SLOW stands first with the number: a faster peer leaves room.
 """
 
 from __future__ import annotations
@@ -10,17 +12,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
-from perfdiag.diagnosis.evidence.network.concurrency_limits import Limit, limits, raising
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
+from perfdiag.diagnosis.evidence.network.concurrency_limits import Limit, limits, raising, turn_claims
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import not_followed, without_time
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import general_policy, requests_policy
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import brief, fix, percent
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import REST, RequestTime
+from perfdiag.model.requests.request_time import REST
 
 ID = "CONCURRENCY-LIMIT"
 _MOSTLY = 0.5  # of the time on futexes, from which on its holder is what the limit is
@@ -72,7 +74,7 @@ def concurrency_limit(model: Model) -> Iterable[Outcome]:
 def _finding(model: Model, limit: Limit) -> Finding | None:
     name = name_of(limit.call.line.object, limit.call.object)
     time = model.request_time
-    claims = _claims(model, time, limit) if time else {}
+    claims = turn_claims(model, time, limit) if time else {}
     if time and not claims:
         return None
     waiting = max(1, round(limit.waiting))
@@ -109,7 +111,7 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
         ),
     )
     # Who waits for a turn is woken by an answer to another request: that is the way to the limit, not the root.
-    return replace(made, is_root=True)
+    return replace(made, is_root=not limit.is_of_slow_peer)
 
 
 def _waits_for_holder(model: Model, limit: Limit, claims: dict[Claim, int]) -> bool:
@@ -126,31 +128,6 @@ def _evidence(limit: Limit) -> Evidence:
         f" time, and never more ({limit.answers:,} answers came then)"
     )
     return Evidence(text, limit.held, "share", "sockets")
-
-
-def _claims(model: Model, time: RequestTime, limit: Limit) -> dict[Claim, int]:
-    """Return where requests wait for their turn: in no account, as in event loops, or on futexes of unknown purpose.
-    None if other accounts explain most of it."""
-    wanted_ns = round(limit.part * time.ns)
-    rest_ns = min(wanted_ns, time.accounts.get(REST, 0))
-    parked_ns = sum(ns for pair, ns in time.rows.items() if pair[0] == PARKED)
-    if rest_ns + parked_ns < requests_policy.limit_unexplained_share * wanted_ns:
-        return {}
-    claims: dict[Claim, int] = {REST: rest_ns} if rest_ns else {}
-    return claims | _parked(model, time, wanted_ns - rest_ns)
-
-
-def _parked(model: Model, time: RequestTime, wanted_ns: int) -> dict[Claim, int]:
-    """Return the futexes, the longest first, that make up this much of the requests' time."""
-    found: dict[Claim, int] = {}
-    rows = [(ns, pair) for pair, ns in time.rows.items() if pair[0] == PARKED and ns]
-    for ns, pair in sorted(rows, reverse=True):
-        part_ns = min(ns, wanted_ns)
-        if part_ns <= 0:
-            break
-        found[pair] = by_pair(model).get(pair, 0) * part_ns // ns
-        wanted_ns -= part_ns
-    return found
 
 
 __all__ = ["concurrency_limit"]
