@@ -98,6 +98,34 @@ def test_another_worker_would_not_wait_for_the_answer_to_the_call_of_this_one() 
     assert found[PEER] == pytest.approx(28 / 48) and found[POOL] == pytest.approx(20 / 48)
 
 
+def sleeping(few: int, many: int, few_ms: int, many_ms: int) -> Model:
+    """Return four workers that sleep while they serve requests of two names, all of which lie unread for 400 ms."""
+    builder = Builder(comm="gunicorn")
+    for _ in range(4):
+        builder.thread("worker", wait_timer=f"{(few * few_ms + many * many_ms) // 4} ms", rest="net.request")
+    builder.reads((few + many) // 4)
+    for name, count, each_ms in (("GET /slow", few, few_ms), ("GET /", many, many_ms)):
+        slept_ns, unread_ns = count * each_ms * MS, count * 400 * MS
+        line = exchange(count, slept_ns + unread_ns, {"wait.timer": slept_ns}, read_delay_ns=unread_ns, name=name)
+        builder.line(line).line(latency([400 * MS + each_ms * MS] * count, name=name))
+        builder.line(latency([400 * MS] * count, "read_delay", name=name))
+        builder.line(schema.RequestUnread(line.object, name, False, "wait.timer", "wait.timer", unread_ns, True))
+    return builder.model()
+
+
+def test_few_long_requests_that_hold_all_workers_are_the_cause_and_not_the_pool() -> None:
+    found = diagnose(sleeping(few=20, many=180, few_ms=800, many_ms=1)).findings[0]
+    assert found.id == "WAIT-TIMER-IN-REQUEST" and found.is_root and found.share == pytest.approx(1.0)
+    assert any("held by 20 requests GET /slow on port 8080: once read, 800 ms" in each.text for each in found.evidence)
+
+
+def test_a_pool_whose_every_request_takes_as_long_is_too_small() -> None:
+    for model in (sleeping(few=100, many=100, few_ms=100, many_ms=100), sleeping(180, 20, few_ms=100, many_ms=1)):
+        found = diagnose(model).findings[0]
+        assert found.id == POOL and "mostly sleeping" in found.headline
+        assert "once read, a request takes" in found.evidence[1].text
+
+
 def test_calls_that_are_waited_for_by_events_are_told_apart_from_these() -> None:
     met = {("wait.events", "wait.events"): 10}
     model = pool("wait.events", met, peers_ns=21).model()

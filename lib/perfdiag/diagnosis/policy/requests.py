@@ -16,6 +16,14 @@ class RequestsPolicy(Family):
         1_000_000,
         "A request that waits for less is handed to another thread and back.",
     )
+    long_factor = factor(
+        3,
+        "Requests of a name are long ones where, once read, they take this many times as long as the typical one.",
+    )
+    long_part_share = share(
+        0.75,
+        "A pool is held by a few long requests if these take this part of its workers' time.",
+    )
     queue_factor = factor(
         1.5,
         "Requests queue for a thread where they wait for this many times what it computes.",

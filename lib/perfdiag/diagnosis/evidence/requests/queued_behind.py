@@ -5,7 +5,8 @@ The cause is what the threads do, not the pool or the loop. Rules claim the time
 of the requests that nobody read meanwhile. Only for causes that are a fault: otherwise the number of workers can be
 changed. Not for waits for the answer to a call, or for a sleep: another worker would have read the request at once, so
 that the pool is too small, or the loop must not wait itself. But if a thread holds what others wait for during such a
-wait, another worker would wait behind it, too. Slow clients occupy any number of workers.
+wait, another worker would wait behind it, too. Slow clients occupy any number of workers, and so do a few requests that
+take far longer than the typical one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import replace
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.evidence.locks.held_while_waiting import ANSWERS
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
+from perfdiag.diagnosis.evidence.requests.typical_requests import held_by, that_hold_workers
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import RULES, Evidence, Finding, Severity, account_of
 from perfdiag.model.model import Model
@@ -39,9 +41,10 @@ def _with_queue(model: Model, time: RequestTime, finding: Finding) -> Finding:
     if finding.severity is Severity.INFO or multiplies or any(account_of(each) == QUEUED for each in finding.claims):
         return finding
     behind: dict[str, int] = {}
-    is_root = finding.is_root
+    is_root, few = finding.is_root, [] if time.by.loop else that_hold_workers(model)
     for reader, ns in time.queued.items():
-        part = _part(model, time, finding, reader.account) if reader.behind or reader.account not in OF_ITS_OWN else 0.0
+        is_cause = reader.behind or reader.account not in OF_ITS_OWN or (bool(few) and reader.taken)
+        part = _part(model, time, finding, reader.account) if is_cause else 0.0
         is_root |= part > 0
         if reader.parked and not part:  # the lock is no root: whatever its holder waits for comes first
             part = _part_of_parked(model, time, finding)
@@ -60,7 +63,7 @@ def _with_queue(model: Model, time: RequestTime, finding: Finding) -> Finding:
         finding,
         claim=f"{finding.claim} Requests waited {duration(whole_ns)} to be read meanwhile.",
         claims={**finding.claims, **{(QUEUED, account): ns for account, ns in behind.items()}},
-        evidence=[*finding.evidence, Evidence(text, float(whole_ns), "ns", "lines of time")],
+        evidence=[*finding.evidence, *held_by(few), Evidence(text, float(whole_ns), "ns", "lines of time")],
         is_root=is_root,
     )
 

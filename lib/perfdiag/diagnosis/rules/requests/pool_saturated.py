@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.units import plural, rate
 from perfdiag.diagnosis.evidence.cpu.main_work import main_work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
@@ -24,6 +25,7 @@ from perfdiag.diagnosis.rule import (
     Evidence,
     Mechanism,
     Outcome,
+    Remedy,
     Severity,
     rule,
 )
@@ -42,7 +44,8 @@ CHEAPER = fix("make their computing cheaper; more workers only share the CPUs, u
     title="All workers are busy while requests wait",
     accounts=(QUEUED,),
     meaning="Requests have arrived, in accepted connections or in the queue of the listening socket, but all"
-    " threads or processes that could read them are serving others.",
+    " threads or processes that could read them are serving others, and nearly every request takes what these take."
+    " If a few requests that take far longer hold the workers, the cause of that stands first.",
     measured="Time from a request's first byte in the socket until it was read, as far as the reading thread served"
     " another request or connection meanwhile. Its time on a slow disk, behind a lock or with slow clients"
     " belongs to those findings: another worker would have waited there, too.",
@@ -67,8 +70,8 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     workers, work = _workers(model), None
     does = max((name for name in met.others if name != BOUND), key=lambda name: met.others[name], default="")
     busy = f", mostly {phrase_of(does)}" if does else ""
-    more = fix("add workers, if what they wait for can take more; else shorten what keeps them busy")
-    headline = f"{workers} are busy; requests wait to be read"
+    more = _remedy(does)
+    headline = f"{workers} are busy{busy}; requests wait to be read"
     computing = sum(met.others.get(name, 0.0) for name in SAMPLED)
     if computing > met.taken / 2:
         work = main_work(model)
@@ -87,11 +90,37 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         claim=f"{workers} are busy{busy}. Requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         mechanism=Mechanism.BUSY,
         severity=Severity.WARNING,
-        evidence=[read_after(delays), meanwhile(time.by), *_at_once(model), *([work.evidence] if work else [])],
+        evidence=[
+            read_after(delays),
+            *_served(model),
+            meanwhile(time.by),
+            *_at_once(model),
+            *([work.evidence] if work else []),
+        ],
         remedies=[more],
         alternatives=[f"workers wait for something slow ({phrase_of(does)})"] if does in (PEERS, "net.receive") else [],
         verify=read_in_time(model),
     )
+
+
+def _remedy(does: str) -> Remedy:
+    """Return what to do about workers that mostly wait: they are too few for how long that takes."""
+    if does == "wait.timer":
+        return fix("do not sleep while a worker serves a request; or add workers, because sleeping ones need no CPU")
+    return fix("shorten what keeps the workers busy; or add workers, if what they wait for can take more")
+
+
+def _served(model: Model) -> list[Evidence]:
+    """Return how long requests take once they are read, and how many the workers can answer in that time."""
+    served = [each.line for each in model.exchanges if each.served and each.line.count]
+    count, ns = sum(line.count for line in served), sum(line.sum_ns - line.read_delay_ns for line in served)
+    readers = sum(thread.threads for thread in model.threads if thread.requests_read)
+    if not count or ns <= 0 or not readers:
+        return []
+    each_ns = ns / count
+    at_most = f"{plural(readers, 'worker')} can answer {rate(readers * 1e9 / each_ns)}"
+    text = f"once read, a request takes {duration(each_ns)} on average: {at_most}"
+    return [Evidence(text, each_ns, "ns", "sockets")]
 
 
 def _workers(model: Model) -> str:
