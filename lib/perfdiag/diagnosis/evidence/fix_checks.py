@@ -58,9 +58,15 @@ def part_under(model: Model, what: str, of: str, now: float, goal: float) -> str
 def steady(path: str, *counters: str) -> str:
     """Return the check that counters in a file stand still under the same load."""
     several = len(counters) > 1
-    patterns = " ".join(f"-e {name}" for name in counters) if several else counters[0]
+    patterns = [word for name in counters for word in ("-e", name)] if several else [counters[0]]
     success = "the counts stay the same" if several else "the count stays the same"
-    return checked(f"watch -n 10 grep {patterns} {shlex.quote(path)}", success)
+    return checked(watched("grep", *patterns, path), success)
+
+
+def watched(*words: str) -> str:
+    """Return a command that is run every 10 s.  Without -x a second shell reads its words, and what they quote: users
+    name control groups, and systemd writes "\\x2d" for a dash."""
+    return f"watch -n 10 -x {shlex.join(words)}"
 
 
 def read_in_time(model: Model) -> str:
@@ -68,4 +74,15 @@ def read_in_time(model: Model) -> str:
     return measured(model, f"requests are read within {duration(requests_policy.held_up_ns)}")
 
 
-__all__ = ["checked", "fewer", "less", "measured", "part_under", "read_in_time", "shorter", "steady", "time_under"]
+__all__ = [
+    "checked",
+    "fewer",
+    "less",
+    "measured",
+    "part_under",
+    "read_in_time",
+    "shorter",
+    "steady",
+    "time_under",
+    "watched",
+]

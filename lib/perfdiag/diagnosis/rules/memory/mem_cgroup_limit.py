@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.fix_checks import checked, steady, time_under
+from perfdiag.diagnosis.evidence.fix_checks import checked, steady, time_under, watched
 from perfdiag.diagnosis.evidence.memory.memory_high import high_rows
 from perfdiag.diagnosis.evidence.memory.refaults import of_group
 from perfdiag.diagnosis.evidence.target import subject
@@ -173,7 +172,7 @@ def _check(group: MemoryGroup) -> str:
     path = f"{group.path}/{_probe(group)}"
     if group.version == 2:
         return steady(path, "max")
-    return checked(f"watch -n 10 cat {shlex.quote(path)}", "the count stays the same")
+    return checked(watched("cat", path), "the count stays the same")
 
 
 def _probe(group: MemoryGroup) -> str:
