@@ -84,6 +84,20 @@ def test_what_takes_far_more_than_a_minor_fault_stands_before_it(profile_ms: int
     assert report.verdict.kind == Kind.CAUSE.value and report.verdict.ids[0] == first, report.verdict
 
 
+@pytest.mark.parametrize(("slow", "says"), [("GET /slow", True), ("", False)])
+def test_a_cause_that_concerns_one_name_is_told_with_the_times_of_that_name(slow: str, says: bool) -> None:
+    """The median of all was 2 ms, beside a sleep of half a second."""
+    builder = Builder().thread("app", wait_timer="10 s", requests=(400, 0)).thread("other", cpu_user="760 ms")
+    for line in served(380, 2 * MS, {"cpu.user": 760 * MS}, name="GET /"):
+        builder.line(line)
+    for line in served(20, 500 * MS, {"wait.timer": 10 * S}, name=slow):
+        builder.line(line)
+    slept = finding("WAIT-TIMER-IN-REQUEST", {"wait.timer": 10 * S}, "Threads sleep.")
+    text = made(builder.model(), slept).verdict.text
+    assert ("20 of 400 requests, GET /slow on port 8080, took p50" in text) is says
+    assert ("Its 400 requests took p50 2" in text) is not says
+
+
 def test_somebody_else() -> None:
     model = serving({"net.receive": 3000, "cpu.user": 200})
     slow = {"net.receive": 3000 * MS}

@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, is_objective
 from perfdiag.report.to_tell import to_tell
-from perfdiag.report.verdict import clear_of_fault, unclaimed_time
+from perfdiag.report.verdict import clear_of_fault, concerned_requests, unclaimed_time
 from perfdiag.report.verdict.cases import Case
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
@@ -108,12 +108,13 @@ def _no_work_came(it: Situation) -> list[str]:
 
 
 def _may_be_slow(it: Situation) -> list[str]:
-    answered = clear_of_fault.answered(it.model)
+    answered = concerned_requests.answered(it.model)
     return ["Cannot tell whether it is the slow part.", *it.doubts, answered, _waited(it), it.busy]
 
 
 def _elsewhere(it: Situation) -> list[str]:
-    parts = ["This process is not the slow part.", clear_of_fault.answered(it.model), *clear_of_fault.unseen(it.model)]
+    answered = concerned_requests.answered(it.model)
+    parts = ["This process is not the slow part.", answered, *clear_of_fault.unseen(it.model)]
     return [*parts, f"Otherwise it waited {it.waits}.", CLIENTS_LOOK, *it.end]
 
 

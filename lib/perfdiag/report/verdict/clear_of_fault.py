@@ -7,30 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfdiag.common.units import about_at_most, duration, first_of, plural
+from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.network.owed_answers import came_by_datagram
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
-from perfdiag.diagnosis.policy import general_policy, network_policy
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.facts.host_facts import Listener
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Latencies, together
 
 SHOWN = 2
-
-
-def answered(model: Model) -> str:
-    """Return the sentence on how long requests took, also if only those over the objective rank the findings; ""
-    without any."""
-    whole = _whole(model)
-    if not whole.count:
-        return ""
-    p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
-    many = whole.count >= general_policy.waits_for_p99
-    slowest = (
-        f"p99 {about_at_most(p99, whole.max_ns)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
-    )
-    middle = f"p50 {about_at_most(p50, whole.max_ns)}, " if p50 is not None else ""
-    return f"Its {plural(whole.count, 'request')} took {middle}{slowest}."
 
 
 def asked(model: Model) -> str:
@@ -96,4 +81,4 @@ def _ports(sockets: Sequence[Listener]) -> str:
     return f"port{'' if len(ports) == 1 else 's'} {first_of([str(port) for port in ports], SHOWN)}"
 
 
-__all__ = ["answered", "asked", "is_slow", "unproven", "unseen"]
+__all__ = ["asked", "is_slow", "unproven", "unseen"]

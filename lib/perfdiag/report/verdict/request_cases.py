@@ -10,7 +10,7 @@ from perfdiag.diagnosis.rule import Confidence, Finding, Severity, account_of, i
 from perfdiag.model.requests.request_sums import PARKED, QUEUED, REST
 from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import phrase_of
-from perfdiag.report.verdict import clear_of_fault
+from perfdiag.report.verdict import clear_of_fault, concerned_requests
 from perfdiag.report.verdict.cases import Case
 from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.outstanding_calls import outstanding_calls
@@ -84,8 +84,9 @@ class Requests(Situation):
 
     @cached_property
     def answers(self) -> list[str]:
-        """How long all requests took, and who may wait still."""
-        return [clear_of_fault.answered(self.model), left_unread(self.model), *self.doubts]
+        """How long requests took, those that the one cause concerns or all, and who may wait still."""
+        cause = self.timed[0] if len(self.timed) == 1 else None
+        return [concerned_requests.answered(self.model, cause), left_unread(self.model), *self.doubts]
 
     @cached_property
     def account(self) -> str:

@@ -1,0 +1,63 @@
+"""How long those requests took that a cause concerns: the median of all says nothing about what a few suffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfdiag.common.units import about_at_most, duration, plural
+from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.rule import Finding, account_of
+from perfdiag.diagnosis.significance import brief
+from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange, Latencies, together
+from perfdiag.model.requests.request_sums import PARKED, accounts_of, of_all
+
+MOSTLY = 0.9  # of what a cause takes of all requests
+
+
+def answered(model: Model, cause: Finding | None = None) -> str:
+    """Return the sentence on how long requests took, also if only those over the objective rank the findings; ""
+    without any. If nearly all that a cause takes is of one name, which fewer than half have, of these."""
+    served = [each for each in model.exchanges if each.served]
+    whole = together(each.whole for each in served)
+    if not whole.count:
+        return ""
+    only = _concerned(model, served, cause) if cause else None
+    if only is None:
+        return f"Its {plural(whole.count, 'request')} took {_times(whole)}."
+    return f"{only.whole.count:,} of {plural(whole.count, 'request')}, {brief(only.title)}, took {_times(only.whole)}."
+
+
+def _concerned(model: Model, served: list[Exchange], cause: Finding) -> Exchange | None:
+    spent = [sum(_spent(model, served, each, cause)) for each in served]
+    most = max(range(len(served)), key=lambda index: spent[index])
+    only, count = served[most], sum(each.whole.count for each in served)
+    is_only = spent[most] > 0 and spent[most] >= MOSTLY * sum(spent)
+    return only if is_only and only.line.name and 0 < 2 * only.whole.count < count else None
+
+
+def _spent(model: Model, served: list[Exchange], of: Exchange, cause: Finding) -> Iterator[float]:
+    """Yield what requests of a name spent in the accounts that a cause claims."""
+    for claim, ns in cause.claims.items():
+        whole_ns = sum(_in_account(model, each, account_of(claim)) for each in served)
+        yield ns * _in_account(model, of, account_of(claim)) / whole_ns if whole_ns else 0.0
+
+
+def _in_account(model: Model, exchange: Exchange, account: str) -> int:
+    of, time = of_all(exchange.line), model.request_time
+    if account == PARKED or (time and any(name == account for name, _ in time.rows)):
+        return of.accounts.get(PARKED, 0)  # of a name it is not known on which futexes
+    return accounts_of(of, {}).get(account, 0)
+
+
+def _times(whole: Latencies) -> str:
+    p50, p99 = whole.quantile_ns(0.5), whole.quantile_ns(0.99)
+    many = whole.count >= general_policy.waits_for_p99
+    slowest = (
+        f"p99 {about_at_most(p99, whole.max_ns)}" if p99 is not None and many else f"longest {duration(whole.max_ns)}"
+    )
+    middle = f"p50 {about_at_most(p50, whole.max_ns)}, " if p50 is not None else ""
+    return f"{middle}{slowest}"
+
+
+__all__ = ["answered"]
