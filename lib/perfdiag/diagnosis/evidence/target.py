@@ -137,13 +137,37 @@ def counts_only_in(model: Model, pid: int) -> str:
     Groups share CPUs by their weights, whatever the nice values in them are: control groups, and sessions (setsid)
     where sched_autogroup_enabled makes a group of each.
     """
-    weighed = [group for group in model.facts.cpu_groups if group.depth > 0 and group.weight and pid in group.pids]
-    if weighed:
-        return f"control group {printable(max(weighed, key=lambda group: group.depth).path)}"
+    if group := weighed_group(model, pid):
+        return "" if is_shared(model, group) else f"control group {printable(group.path)}"
     process = model.facts.processes.get(pid)
-    if model.facts.sysctl("kernel/sched_autogroup_enabled") != "1" or process is None or process.session_nice is None:
+    if process is None or not is_weighed_by_session(model, pid):
         return ""
     return f"session, of nice {process.session_nice} itself (/proc/{pid}/autogroup)"
+
+
+def weighed_group(model: Model, pid: int) -> CpuGroup | None:
+    """Return the innermost control group that competes by a weight of its own for CPUs, with a process in it."""
+    weighed = [group for group in model.facts.cpu_groups if group.depth > 0 and group.weight and pid in group.pids]
+    return max(weighed, key=lambda group: group.depth, default=None)
+
+
+def is_weighed_by_session(model: Model, pid: int) -> bool:
+    """Return whether the session of a process competes as a whole for CPUs, by a nice value of its own."""
+    process = model.facts.processes.get(pid)
+    return (
+        model.facts.sysctl("kernel/sched_autogroup_enabled") == "1"
+        and process is not None
+        and process.session_nice is not None
+        and weighed_group(model, pid) is None
+    )
+
+
+def is_shared(model: Model, group: CpuGroup) -> bool | None:
+    """Return whether others in the target's group use more CPU time than the target: these it competes with by nice
+    values, whatever the weight of the group is. None: not known."""
+    if group.usage_ns is None:
+        return None
+    return group.usage_ns >= 2 * max(sum(map(cpu_ns, model.threads)), model.window_ns // 10)
 
 
 def _on_cpus(model: Model, pid: int, cpus: str) -> str:
@@ -194,11 +218,14 @@ __all__ = [
     "cpus_of",
     "idle_class",
     "idle_share",
+    "is_shared",
+    "is_weighed_by_session",
     "niced",
     "own_group",
     "setting",
     "subject",
     "usable_cpus",
+    "weighed_group",
     "widened_affinity",
     "yielding",
 ]

@@ -19,11 +19,13 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
     unnamed,
     what_is_missing,
 )
+from perfdiag.diagnosis.evidence.runqueue.going_behind import go_behind, perhaps_yielding
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import without_names
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import (
     counts_only_in,
     idle_class,
+    is_shared,
     niced,
     own_group,
     setting,
@@ -87,7 +89,8 @@ STAT = "/proc/PID/stat"
         "An affinity or cpuset limits the target to few CPUs. CPU quota (CPU-QUOTA-THROTTLED) and steal (CPU-STOLEN)"
         " are measured apart."
     ),
-    remedies="Let the target use more CPUs, raise its CPU weight, or move the other process.",
+    remedies="Let the target use more CPUs, raise its CPU weight, let the other process go behind (renice, a lower"
+    " weight), or move it. Within one control group only nice values and policies decide, not the group's weight.",
     verify="runq.busy is under 5 % of busy time.",
 )
 def contention(model: Model) -> Iterable[Outcome]:
@@ -233,14 +236,13 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
         for pid, group in idle_class(model).items()
         if not group
     ][:1]
-    found += [_niced(model, pid, nice) for pid, nice in list(yielding(model).items())[:1]]
+    found += [_niced(model, pid, nice) for pid, nice in (yielding(model) or perhaps_yielding(model)).items()][:1]
     found += [remedy for remedy in (widened_affinity(model), _weight(model)) if remedy]
     parts = _by_comm(rows)
     felt = [comm for comm, _ in _felt(parts, sum(parts.values()) + inferred_ns)]
     pids = _pids(rows)
-    named = [f"{plain(comm)} ({pid})" for comm in felt if not _of_kernel(comm) for pid in pids[comm] if pid][:SHOWN]
-    who = ", ".join(named) or "these processes"
-    advice = f"lower the CPU weight of {who}, limit it with a quota, or move it to other CPUs or another host"
+    named = [(plain(comm), pid) for comm in felt if not _of_kernel(comm) for pid in pids[comm] if pid][:SHOWN]
+    advice = go_behind(model, named)
     if not felt:
         advice = "find the process on these CPUs (perf sched record -a), then lower its CPU weight or move it"
     elif _of_kernel(felt[0]):
@@ -273,7 +275,7 @@ def _niced(model: Model, pid: int, nice: int) -> Remedy:
 
 def _weight(model: Model) -> Remedy | None:
     group = own_group(model)
-    if group is None or not group.weight:
+    if group is None or not group.weight or is_shared(model, group):
         return None
     wanted = min(
         LARGEST_WEIGHT.get(group.version, LARGEST_WEIGHT[2]), runqueue_policy.trial_weight_factor * group.weight

@@ -1,0 +1,40 @@
+"""Which of several processes goes first where they compete for a CPU, and how to let one go behind the target.
+
+Within a control group the scheduler compares nice values; groups it compares by their weights, and sessions by nice
+values of their own.  A real-time policy goes before all of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfdiag.diagnosis.evidence.target import is_shared, is_weighed_by_session, niced, weighed_group
+from perfdiag.model.model import Model
+
+
+def perhaps_yielding(model: Model) -> dict[int, int]:
+    """Return the processes with a nice value in a control group, where it is unknown whether others compete there."""
+    groups = {pid: weighed_group(model, pid) for pid in niced(model)}
+    return {pid: niced(model)[pid] for pid, group in groups.items() if group and is_shared(model, group) is None}
+
+
+def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
+    """Return how to let these processes go behind the target, and what shows whether that works: nice values count
+    within a control group or a session, and never against a real-time policy."""
+    if not named:
+        return "lower the CPU weight of these processes, limit them with a quota, or move them to other CPUs"
+    who = ", ".join(f"{comm} ({pid})" for comm, pid in named)
+    own, pid = next(iter(sorted(model.facts.processes)), 0), "$pid" if len(named) > 1 else str(named[0][1])
+    yields = f"renice -n 10 -p $(ls /proc/{pid}/task)"
+    if own and is_weighed_by_session(model, own):
+        yields = f"echo 10 >/proc/{pid}/autogroup"
+    if len(named) > 1:
+        yields = f"for pid in {' '.join(str(each) for _, each in named)}; do {yields}; done"
+    pids = ",".join(str(each) for each in [*(each for _, each in named), *([own] if own else [])])
+    return (
+        f"let {who} go behind: {yields}; note first what they have: ps -o pid,cls,ni,cgroup -p {pids} (if cgroup"
+        f" differs, lower the cpu.weight of theirs; FF and RR are real-time: chrt -a -o -p 0 {named[0][1]})"
+    )
+
+
+__all__ = ["go_behind", "perhaps_yielding"]

@@ -1,0 +1,112 @@
+"""CPU-CONTENTION: which process goes first, by nice value, policy, control group or session, and what helps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from perfdiag.diagnosis.rule import Finding, RemedyKind
+from perfdiag.facts.host_facts import CpuGroup
+
+from unit.support.judging import finding, knowing
+from unit.support.known import blank
+from unit.test_findings_runqueue import contended, process, waiting
+
+S = 1_000_000_000
+
+
+def group(**fields: Any) -> CpuGroup:
+    known: dict[str, Any] = dict(path="/sys/fs/cgroup/web $x", version=2, pids=(100,), inode=42, depth=1, weight=100)
+    return blank(CpuGroup, **(known | fields))
+
+
+def test_a_target_that_yields_by_its_own_nice_value_is_told_so() -> None:
+    model = knowing(waiting("task:7:x").model(), processes={100: replace(process("0-3"), nice=10)})
+    found = finding(model, "CPU-CONTENTION")
+    assert any(item.unit == "nice" and item.value == 10 for item in found.evidence)
+    first = found.remedies[0]
+    assert (first.text, first.undo, first.present_value) == ("renice -n 0 -p 100", "renice -n 10 -p 100", "nice 10")
+    several = waiting("task:7:x").thread("other", cpu_user="1 ms").model()
+    first = finding(knowing(several, processes={100: replace(process("0-3"), nice=10)}), "CPU-CONTENTION").remedies[0]
+    assert first.kind is RemedyKind.FIX and first.text.startswith("renice -n 0 -p $(ls /proc/100/task)")
+    model = knowing(waiting("task:7:x").model(), processes={100: replace(process("0-3"), nice=-5)})
+    assert not any(item.unit == "nice" for item in finding(model, "CPU-CONTENTION").evidence)
+
+
+def test_a_target_that_runs_only_while_nobody_else_wants_to_is_told_so() -> None:
+    """SCHED_IDLE behind two others: the neighbours were named, and not why they come first."""
+    idle = replace(process("0-3"), policy=5)
+    found = finding(knowing(waiting("task:7:x").model(), processes={100: idle}), "CPU-CONTENTION")
+    assert "SCHED_IDLE" in found.claim
+    assert any(item.unit == "policy" for item in found.evidence)
+    first = found.remedies[0]
+    assert (first.text, first.undo) == ("chrt -a -o -p 0 100", "chrt -a -i -p 0 100")
+    alone = knowing(waiting("task:7:x").model(), processes={100: idle}, cpu_groups=[group(usage_ns=S)])
+    within = finding(alone, "CPU-CONTENTION")
+    assert "SCHED_IDLE" not in within.claim and not any("-p 0 100" in remedy.text for remedy in within.remedies)
+    assert any(item.unit == "policy" for item in within.evidence)
+
+
+def nice_in(groups: list[CpuGroup], autogroup: str = "", nice: int = 10) -> Finding:
+    """Return what is found of a target at nice 10 in these control groups, with this sched_autogroup_enabled."""
+    known = replace(process("0-3"), nice=nice, session_nice=0 if autogroup else None)
+    settings = {"kernel/sched_autogroup_enabled": autogroup} if autogroup else {}
+    model = knowing(waiting("task:7:x").model(), processes={100: known}, cpu_groups=groups, sysctl=settings)
+    return finding(model, "CPU-CONTENTION")
+
+
+@pytest.mark.parametrize(
+    ("groups", "autogroup", "where"),
+    [
+        ([], "1", "session, of nice 0 itself (/proc/100/autogroup)"),
+        ([group(usage_ns=S)], "1", "control group /sys/fs/cgroup/web"),
+    ],
+)
+def test_a_nice_value_that_counts_only_in_a_group_of_its_own_explains_nothing(
+    groups: list[CpuGroup], autogroup: str, where: str
+) -> None:
+    found = nice_in(groups, autogroup)
+    assert any(item.unit == "nice" and where in item.text for item in found.evidence)
+    assert "runs at nice" not in found.claim and not any("renice -n 0" in remedy.text for remedy in found.remedies)
+
+
+@pytest.mark.parametrize(
+    ("groups", "autogroup"),
+    [([], "0"), ([], ""), ([group(depth=0)], ""), ([group(weight=None)], "0"), ([group(pids=(101,))], "0")],
+)
+def test_a_nice_value_counts_against_all_where_no_group_is_between(groups: list[CpuGroup], autogroup: str) -> None:
+    found = nice_in(groups, autogroup)
+    assert "10" in found.claim
+    assert any("renice -n 0" in remedy.text for remedy in found.remedies)
+
+
+def test_within_one_group_the_nice_value_decides_and_not_its_weight() -> None:
+    """A service at nice 10 beside a batch job in its own control group, whose weight was to be raised."""
+    shared = nice_in([group(usage_ns=20 * S)])
+    assert "It runs at nice 10, so others go first" in shared.claim and shared.remedies[0].text == "renice -n 0 -p 100"
+    assert not any("cpu.weight'" in remedy.text for remedy in shared.remedies)
+    unknown = nice_in([group()])
+    assert [each.text.split()[0] for each in unknown.remedies[:2]] == ["renice", "echo"], "either may help"
+
+
+def test_who_has_the_cpu_is_let_go_behind_by_a_command_with_its_pid() -> None:
+    alone = knowing(waiting("task:7:x").model(), processes={100: process("0-3")})
+    text = finding(alone, "CPU-CONTENTION").remedies[-1].text
+    assert "let x (7) go behind: renice -n 10 -p $(ls /proc/7/task)" in text and "-p 7,100 " in text
+    assert "echo 10 >/proc/7/autogroup" in nice_in([], "1").remedies[-1].text
+    several = contended(sh_7="3 s", tar_8="1 s").remedies[-1].text
+    assert "for pid in 7 8; do renice -n 10 -p $(ls /proc/$pid/task); done" in several
+
+
+def test_the_weight_of_its_own_group_is_raised_from_what_it_is_and_quoted() -> None:
+    root = group(path="/sys/fs/cgroup", depth=0)
+    model = knowing(waiting("task:7:x").model(), cpu_groups=[group(), root])
+    first = finding(model, "CPU-CONTENTION").remedies[0]
+    assert first.text == "echo 400 > '/sys/fs/cgroup/web $x/cpu.weight'"
+    assert first.undo == "echo 100 > '/sys/fs/cgroup/web $x/cpu.weight'" and "100" in first.present_value
+
+
+def test_a_weight_at_its_maximum_is_not_raised() -> None:
+    model = knowing(waiting("task:7:x").model(), cpu_groups=[group(weight=10_000)])
+    assert {remedy.kind for remedy in finding(model, "CPU-CONTENTION").remedies} == {RemedyKind.FIX}
