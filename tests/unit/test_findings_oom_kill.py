@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Check, Confidence, Severity
+from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, outcomes, silence
@@ -36,20 +37,32 @@ def test_the_target_is_the_victim(kernel: str) -> None:
     assert dict(found.claims) == {"memory.cgroup": 400_000_000}
 
 
-def test_it_is_told_instead_of_the_limit() -> None:
-    """One cause, one finding: the time lost at the limit is returned by what ends the kills."""
+def at_its_limit(kills: int, waits: str) -> Model:
+    """Return a target that waits so long at the limit of its group, where one process was killed whose report there is,
+    and further ones."""
     pid = only("6.1/cgroup").victims[0].pid
-    model = (
-        killed("6.1/cgroup", pid=pid, memory_cgroup=("400 ms", 50))
+    return (
+        killed("6.1/cgroup", pid=pid, memory_cgroup=(waits, 50))
         .fact(f"/proc/{pid}/cgroup", "0::/tight\n")
         .fact(f"/proc/{pid}/mountinfo", MOUNTINFO)
         .fact("/proc/self/mountinfo", MOUNTINFO)
         .fact(f"{GROUP}/memory.max", "33554432\n")
-        .fact(f"{GROUP}/memory.events", "max 1\noom 0\noom_kill 0\n", "max 90\noom 1\noom_kill 1\n")
+        .fact(f"{GROUP}/memory.events", "max 1\noom 0\noom_kill 0\n", f"max 90\noom 1\noom_kill {kills}\n")
         .model()
     )
-    told = diagnose(model)
+
+
+def test_it_is_told_instead_of_the_limit() -> None:
+    """One cause, one finding: the time lost at the limit is returned by what ends the kills."""
+    told = diagnose(at_its_limit(1, "400 ms"))
     assert told.findings[0].id == ID and "MEM-CGROUP-LIMIT" in {each.id for each in told.superseded}
+
+
+def test_a_kill_is_told_once_also_where_the_limit_takes_no_time() -> None:
+    once = [each.id for each in diagnose(at_its_limit(1, "1 ms")).findings if each.severity is Severity.CRITICAL]
+    assert once == [ID]
+    another = finding(at_its_limit(2, "1 ms"), "MEM-CGROUP-LIMIT")
+    assert another.severity is Severity.CRITICAL and "ended 1 process" in another.claim, "one has no report"
 
 
 def test_a_neighbour_is_the_victim() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import checked, steady, time_under, watched
 from perfdiag.diagnosis.evidence.memory.memory_high import high_rows
+from perfdiag.diagnosis.evidence.memory.oom_window import kills_told
 from perfdiag.diagnosis.evidence.memory.refaults import of_group
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -81,7 +82,7 @@ def cgroup_limit(model: Model) -> Iterable[Outcome]:
     hit = [group for group in groups if any(group.events.get(event, 0) for event in LIMIT_EVENTS)]
     # The deepest group at its limit is the cause; its parents count the same pages again.
     group = max(hit, key=lambda each: (each.events.get("max", 0) > 0, each.depth), default=None)
-    killed = max((_killed(each) for each in hit), default=0)
+    killed = max(0, max((_killed(each) for each in hit), default=0) - kills_told(model))
     reread = _reread_part(model, of_group(group) if group else None)
     claims = _claims(model, group, reread)
     taken_ns = sum(claims.values())

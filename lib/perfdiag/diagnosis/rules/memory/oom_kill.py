@@ -7,6 +7,14 @@ from collections.abc import Iterable, Sequence
 from perfdiag.diagnosis.evidence.memory.oom_causes import Cause
 from perfdiag.diagnosis.evidence.memory.oom_explanation import explain, named
 from perfdiag.diagnosis.evidence.memory.oom_remedies import NO_MORE_KILLS, remedies_for
+from perfdiag.diagnosis.evidence.memory.oom_window import (
+    EVENT,
+    hits_target,
+    in_window,
+    is_marked,
+    is_own_group,
+    own_pids,
+)
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.rule import (
     Check,
@@ -25,13 +33,11 @@ from perfdiag.diagnosis.significance import lowered, plain, recording_limits
 from perfdiag.facts.host_facts import OomReport
 from perfdiag.facts.kernel_log import KERNEL_LOG
 from perfdiag.facts.oom.oom_report import Report, Victim
-from perfdiag.model.model import Model, once
+from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
 ID = "OOM-KILL"
-EVENT = "oom_kill"
 MOST_MARKED = 20  # victims without a report, listed one by one
-CLOCKS_APART_NS = 60_000_000_000  # the log's clock drifts; a pid is not reused so soon
 GROUP, HOST, COMPACTION = "memory.cgroup", "memory.reclaim", "memory.compaction"
 # The target's waits for the same memory: the same remedy saves them.
 _ACCOUNTS = {Cause.CGROUP: (GROUP,), Cause.HOST: (HOST,), Cause.CACHE: (HOST,), Cause.FRAGMENTATION: (HOST, COMPACTION)}
@@ -60,7 +66,7 @@ def oom_kill(model: Model) -> Iterable[Outcome]:
     """Explain every kill of the window, else yield the check or the silence."""
     log = model.facts.kernel_log
     reports = [] if log is None else list(log.oom_reports)
-    now = [index for index, each in enumerate(reports) if _in_window(model, each)]
+    now = [index for index, each in enumerate(reports) if in_window(model, each)]
     events = [event for event in model.events if event.name == EVENT]
     told = {victim.pid for index in now for victim in reports[index].report.victims}
     found = False
@@ -69,7 +75,7 @@ def oom_kill(model: Model) -> Iterable[Outcome]:
         yield _told(model, reports, cause_group)
     # A marked process without a report was already exiting; without the log this is unknown.
     marked = [] if _is_log_whole(model) else [event for event in events if event.pid not in told]
-    own = _own_pids(model)
+    own = own_pids(model)
     marked.sort(key=lambda event: event.pid not in own)
     for number, event in enumerate(marked[:MOST_MARKED], 1):
         found = True
@@ -92,40 +98,13 @@ def _is_log_whole(model: Model) -> bool:
     return log is not None and not log.incomplete and model.facts.texts.text(KERNEL_LOG, "end") is not None
 
 
-def _in_window(model: Model, each: OomReport) -> bool:
-    """Return whether a report is of the window, by its clock if the log was not read at the start.
-    A victim marked in the window counts, even if its report was in the log at the first read.
-    """
-    if _is_marked(model, each.report):
-        return True
-    if each.in_window is not None:
-        return each.in_window
-    at_ns, start_ns = each.report.at_ns, model.header.start_ns
-    return at_ns is not None and start_ns <= at_ns <= start_ns + model.window_ns
-
-
-@once
-def _marks(model: Model) -> dict[int, int]:
-    """Return the time of each mark, by pid."""
-    return {event.pid: event.at_ns for event in model.events if event.name == EVENT}
-
-
-def _is_marked(model: Model, report: Report) -> bool:
-    """Return whether one of its victims was marked in the window."""
-    marks = _marks(model)
-    return any(
-        victim.pid in marks and abs(marks[victim.pid] - (victim.at_ns or 0)) <= CLOCKS_APART_NS
-        for victim in report.victims
-    )
-
-
 def _alike(model: Model, reports: Sequence[OomReport], now: Sequence[int]) -> list[list[int]]:
     """Return the reports of the window, grouped by cause, cgroup and relation to the target."""
     found: dict[tuple[object, ...], list[int]] = {}
     for index in now:
         report = reports[index].report
         path = report.group.path if report.group else ""
-        key = (explain(report).cause, path, _hits_target(model, report.victims), not report.victims)
+        key = (explain(report).cause, path, hits_target(model, report.victims), not report.victims)
         found.setdefault(key, []).append(index)
     return list(found.values())
 
@@ -134,14 +113,14 @@ def _told(model: Model, reports: Sequence[OomReport], chosen: Sequence[int]) -> 
     """Return the finding of reports of one kind, explained by the first: later ones may follow from it."""
     first = reports[chosen[0]].report
     said = explain(first, [each.report for each in reports[: chosen[0]]], small_left_out=True)
-    own, own_group = _hits_target(model, first.victims), _is_own_group(model, first)
+    own, own_group = hits_target(model, first.victims), is_own_group(model, first)
     claim = said.claim
     if own:
         claim += f" It was part of {subject(model)}."
     if len(chosen) > 1:
         claim += f" There were {len(chosen)} such kills."
     unsure = recording_limits(model)
-    if reports[chosen[0]].in_window is None and not _is_marked(model, first):
+    if reports[chosen[0]].in_window is None and not is_marked(model, first):
         unsure.append("only the log's clock says that it is of the window")
     limits = [*said.limits, *unsure]
     confidence = lowered(said.confidence) if unsure else said.confidence
@@ -171,7 +150,7 @@ def _victims(victims: Iterable[Victim]) -> list[Other]:
 
 def _marked(model: Model, event: schema.Event, more: int = 0) -> Finding:
     """Return the finding of a victim with a mark only, and the number of further ones."""
-    own = event.pid in _own_pids(model)
+    own = event.pid in own_pids(model)
     asker = f" {named(event.by_comm, event.by_pid)} requested memory." if event.by_pid else ""
     report = Report(event.at_ns, None, False, victims=(Victim(event.pid, event.text),))
     limits = [
@@ -200,23 +179,6 @@ def _marked(model: Model, event: schema.Event, more: int = 0) -> Finding:
         mechanism=Mechanism.FAILED,
         others=_victims(report.victims),
     )
-
-
-@once
-def _own_pids(model: Model) -> set[int]:
-    return {target.pid for target in model.header.targets} | {thread.pid for thread in model.threads if thread.pid}
-
-
-def _hits_target(model: Model, victims: Iterable[Victim]) -> bool:
-    """Return whether a process of the target is among the victims."""
-    own = _own_pids(model)
-    return any(victim.pid in own for victim in victims)
-
-
-def _is_own_group(model: Model, report: Report) -> bool:
-    """Return whether the limit applies to the target."""
-    path = report.group.path if report.of_group and report.group else ""
-    return bool(path.strip("/")) and any(group.path.endswith(path) for group in model.facts.memory_groups)
 
 
 __all__ = ["oom_kill"]
