@@ -64,7 +64,7 @@ def line(report: Report, room: int = WIDEST, *, stacks: bool = True) -> str:
 def _unknown(report: Report) -> str:
     """Return which part of that is only known to be blocked or idle, where it is worth a word."""
     part = report.coverage.cannot_tell_ns / report.wall_ns if report.wall_ns else 0.0
-    return f" ({share(part)} as unknown)" if part >= general_policy.worth_share else ""
+    return f", {share(part)} of it as blocked or idle (unknown)" if part >= general_policy.worth_share else ""
 
 
 def _stacks(report: Report) -> str:
