@@ -41,6 +41,14 @@ def test_the_page_has_them_with_full_alone() -> None:
     assert report_of(Builder().thread("a", cpu_user="1 s")).java_machines == []
 
 
+def test_before_the_first_collection_nothing_is_said_to_be_empty() -> None:
+    """The JVM counts what is in use when it collects: until then these counters are zero."""
+    empty = {"sun__gc__lastCause": "No GC", "sun__gc__generation__1__space__0__used": 0, "sun__gc__metaspace__used": 0}
+    text = page(report_of(java(counters(**empty), counters(**empty), "1 ms")))
+    assert "never so far" in text and "old: at most 40.0 MiB" in text
+    assert " 0 B" not in text and "\n  because " not in text
+
+
 def test_why_they_are_unknown() -> None:
     report = report_of(java(None, None).fact(PATH, "unread unknown\n"))
     assert report.java_machines[0].stops is None and "gHotSpotVMStructs" in page(report)

@@ -11,6 +11,8 @@ from perfdiag.render.layout import HEADING, Page, Section, apart
 from perfdiag.report.contract import Report
 from perfdiag.report.contract.jvm import JavaMachine, JavaPool
 
+NO_COLLECTION = "No GC"  # the JVM's own word for the cause of its last collection before there was any
+
 
 def java(report: Report, page: Page) -> Section:
     """Return the counters of each virtual machine; nothing without any."""
@@ -37,13 +39,19 @@ def _rows(machine: JavaMachine, *, several: bool) -> Iterator[tuple[str, str]]:
     for collector in (each for each in machine.collectors if each.count):
         took = "" if collector.ns is None else f" in {duration(collector.ns)}"
         yield "collected", f"{count(collector.count)}{took}: {collector.name}"
-    if machine.last_cause:
+    never = machine.last_cause == NO_COLLECTION
+    if never:
+        yield "collected", "never so far: how much memory is in use is only counted then"
+    elif machine.last_cause:
         yield "because", machine.last_cause
-    if machine.allocated_bytes is not None and machine.window_ns:
+    if machine.allocated_bytes and machine.window_ns:
         a_second = machine.allocated_bytes * 1_000_000_000 / machine.window_ns
         yield "allocated", f"{size(machine.allocated_bytes)}, {size(a_second)} a second"
     for pool in [*machine.generations, *([machine.metaspace] if machine.metaspace else [])]:
-        yield "memory", _pool(pool)
+        if not never:
+            yield "memory", _pool(pool)
+        elif pool.limit_bytes is not None:
+            yield "memory", f"{pool.name}: at most {size(pool.limit_bytes)}"
     if machine.classes_loaded is not None and machine.classes_unloaded is not None:
         yield "classes", f"{count(machine.classes_loaded)} loaded, {count(machine.classes_unloaded)} unloaded"
 
