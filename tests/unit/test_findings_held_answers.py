@@ -37,6 +37,12 @@ def test_answers_that_this_host_holds_back() -> None:
     assert diagnosis.findings[0].id == DELAYED and diagnosis.findings[0].share > 0.9
 
 
+def test_java_is_told_how_it_sets_the_option() -> None:
+    assert "setTcpNoDelay" not in finding(answering("8.6 s"), DELAYED).remedies[0].text
+    java = builder_of("8.6 s").fact("/hotspot/100", "unread off\n").model()
+    assert "Socket.setTcpNoDelay(true)" in finding(java, DELAYED).remedies[0].text
+
+
 def test_that_calls_could_not_be_looked_at_is_said_beside_answers() -> None:
     builder = builder_of("8.6 s").thread("asking", tid=101).row("net.receive", "peer:10.0.0.1:80", "5 s")
     assert [type(each) for each in outcomes(builder.model(), DELAYED)] == [Finding, Silence]

@@ -80,6 +80,14 @@ def lengths(rows: Sequence[Row]) -> str:
     return f"{low} to {high} ms"
 
 
+def without_delay(model: Model) -> str:
+    """Return what is to be set so that the kernel holds no small write back, as the target's runtime calls it."""
+    how = "TCP_NODELAY"
+    if model.facts.java_machines:
+        how += " (Java: Socket.setTcpNoDelay(true); a server's own setting, such as sun.net.httpserver.nodelay)"
+    return how
+
+
 def telling() -> Remedy:
     """Return how to tell a slow peer from delayed acknowledgements."""
     return fix(f"to tell a slow peer from delayed acknowledgements: {TELLING}")
@@ -120,4 +128,5 @@ __all__ = [
     "lengths",
     "looks_alike",
     "telling",
+    "without_delay",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
+from perfdiag.diagnosis.evidence.network.delayed_acks import without_delay
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns, holds_back
 from perfdiag.diagnosis.evidence.requests.calls import felt, not_followed, severity
 from perfdiag.diagnosis.evidence.target import subject
@@ -46,8 +47,8 @@ def held_answers(model: Model) -> Finding | None:
         evidence=[_evidence(each) for each in held[:2]],
         remedies=[
             fix(
-                "set TCP_NODELAY on the accepted connections, or write each answer at once: writev, a buffer,"
-                " TCP_CORK (strace -f -T -e trace=write,writev,sendto,sendmsg,sendfile shows the pieces)"
+                f"set {without_delay(model)} on the accepted connections, or write each answer at once: writev, a"
+                " buffer, TCP_CORK (strace -f -T -e trace=write,writev,sendto,sendmsg,sendfile shows the pieces)"
             )
         ],
         alternatives=["segments are lost on the way to the client: see NET-RETRANSMITS"],

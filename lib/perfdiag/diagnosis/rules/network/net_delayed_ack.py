@@ -14,6 +14,7 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import (
     evidence_of,
     lengths,
     looks_alike,
+    without_delay,
 )
 from perfdiag.diagnosis.evidence.network.delayed_arrivals import arrivals_finding
 from perfdiag.diagnosis.evidence.network.held_answers import held_answers
@@ -123,7 +124,7 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
         evidence=[waits_evidence(together(rows), f"waits for {name}"), *_held_evidence(calls), *evidence_of(model)],
         remedies=[
             fix(
-                "set TCP_NODELAY on the side that writes a message in several pieces (strace -f -T -e"
+                f"set {without_delay(model)} on the side that writes a message in several pieces (strace -f -T -e"
                 " trace=write,sendto,sendmsg shows them), or let it write each message at once: writev, a buffer"
             )
         ],
