@@ -215,7 +215,7 @@ def test_a_slow_peer_is_told_with_the_limit_in_front_of_it() -> None:
         builder.thread("worker", cpu_user="10 ms").row("net.receive", UPSTREAM, durations={"58 ms": 166})
     found = [each for each in findings(builder.model(), PEER) if each.mechanism is Mechanism.SLOW]
     assert len(found) == 1 and "At most 3 calls are under way to it at a time; 9 requests wait" in found[0].claim
-    assert "has the size 3" in found[0].remedies[1].text
+    assert "of size 3" in found[0].remedies[1].text
 
 
 def test_what_was_not_recorded_is_not_concluded() -> None:

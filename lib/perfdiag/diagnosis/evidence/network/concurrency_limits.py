@@ -155,13 +155,10 @@ def _parked(model: Model, time: RequestTime, wanted_ns: int) -> dict[Claim, int]
 
 def raising(limit: Limit, name: str) -> Remedy:
     """Return the remedy for a limit."""
-    kinds = "a pool of connections or threads, maxconn, a semaphore"
+    kinds = f"a pool of connections or threads, a maxconn or a semaphore of size {limit.number}"
     if limit.most == 1:
-        kinds = "a lock held over the call, one connection, one thread"
-    return fix(
-        f"find what has the size {limit.number} ({kinds}) and raise it, if {name} can take more; else make fewer or"
-        " faster calls"
-    )
+        kinds = "a lock that is held over the call, or a single connection or thread"
+    return fix(f"raise the limit, if {name} can take more: look for {kinds}; else make fewer or faster calls")
 
 
 __all__ = ["Limit", "limits", "raising", "turn_claims", "with_limit"]

@@ -78,7 +78,7 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
     if time and not claims:
         return None
     waiting = max(1, round(limit.waiting))
-    own = f"the limit is in {subject(model)}, which sends no more"
+    own = f"The limit is in {subject(model)}, which sends no more"
     if limit.refused:
         own = f"{limit.refused:,} connections to it failed: the limit may be its own"
     unexact = "" if limit.number == str(limit.most) else "from 32 on, several levels share a bucket"
@@ -87,18 +87,20 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
     )
     either = f"connections to {name} failed" if limit.refused else ""
     what = "calls" if limit.most > 1 else "call"
-    headline, remedy = f"Requests wait: at most {limit.number} {what} to {brief(name)} at a time", raising(limit, name)
+    run = "run" if limit.most > 1 else "runs"
+    headline = f"Requests wait for their turn: at most {limit.number} {what} to {brief(name)} {run} at a time"
+    remedy = raising(limit, name)
     if limit.most == 1 and _waits_for_holder(model, limit, claims):
         headline = f"Requests wait for a lock that is held over each call to {brief(name)}"
-        own = "who has the lock that they wait for waits for the answer"
+        own = "The thread that has the lock waits for the answer"
         remedy = fix("make the call without the lock (hand it to a thread of its own by a queue), or make it shorter")
     made = conclude(
         model,
         claims,
         headline=headline,
         claim=(
-            f"At most {limit.number} {what} to {name} at a time, while {waiting} requests wait (up to"
-            f" {limit.waiting_most}): {own}."
+            f"At most {limit.number} {what} to {name} {run} at a time; on average {waiting} requests wait for their"
+            f" turn, up to {limit.waiting_most}. {own}."
         ),
         mechanism=Mechanism.LIMIT,
         severity=Severity.WARNING if limit.part >= general_policy.fault_share else Severity.INFO,
@@ -124,8 +126,8 @@ def _waits_for_holder(model: Model, limit: Limit, claims: dict[Claim, int]) -> b
 
 def _evidence(limit: Limit) -> Evidence:
     text = (
-        f"while more requests were in progress, {limit.number} had a call under way {percent(limit.held)} of the"
-        f" time, and never more ({limit.answers:,} answers came then)"
+        f"{limit.number} {'calls were' if limit.most > 1 else 'call was'} under way for {percent(limit.held)} of the"
+        f" time in which more requests were in progress, and never more; {limit.answers:,} answers came meanwhile"
     )
     return Evidence(text, limit.held, "share", "sockets")
 
