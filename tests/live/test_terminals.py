@@ -15,18 +15,20 @@ MS = 1_000_000
 PRINTING = """
 import os, pty, subprocess, sys, time
 reader, writer = pty.openpty()
-if sys.argv[1] == "slowly":
+if sys.argv[1] in ("slowly", "together"):
     text = "import os, time\\nwhile True: os.read(0, 64); time.sleep(0.02)"
     subprocess.Popen([sys.executable, "-c", text], stdin=reader, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(0, flush=True)
 if sys.argv[1] == "later":
     time.sleep(0.9)
+if sys.argv[1] == "together":
+    os.fork()
 while True:
     os.write(writer, b"a line\\n" * 20)
 """
 
 
-@pytest.mark.parametrize("how", ["now", "later", "slowly"])
+@pytest.mark.parametrize("how", ["now", "later", "slowly", "together"])
 def test_a_terminal_that_nobody_reads(how: str, attach: Attach, cleanup: Cleanup) -> None:
     """A wait that had begun before the recording, one that begins in it and does not end, and many."""
     pid, _ = cleanup.enter_context(running_server(PRINTING, how))

@@ -38,6 +38,8 @@ def _marker(name: str, functions: str, *also: str) -> Marker:
 # The first marker of this list that any frame of a stack carries decides: from states that hide all others, through
 # what can happen inside any call (memory, faults), to the calls themselves.
 MARKERS: tuple[Marker, ...] = (
+    # Whoever writes to a terminal waits for its reader, or for another writer's lock.
+    _marker("kernel.other", "file_tty_write do_tty_write"),
     _marker("wait.stopped", "do_signal_stop ptrace_stop do_freezer_trap do_jobctl_trap __refrigerator"),
     _marker(
         "memory.cgroup",

@@ -24,8 +24,9 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model, Row
 
 OTHER = "kernel.other"
-# In this kernel function a writer waits for room at a terminal.
-WRITING = "n_tty_write"
+# Kernel functions in which a writer waits for room at a terminal, or for another writer that does; the second since 5.12,
+# the third before.
+WRITING = frozenset({"n_tty_write", "file_tty_write", "do_tty_write"})
 
 
 @rule(
@@ -34,8 +35,8 @@ WRITING = "n_tty_write"
     accounts=(OTHER,),
     meaning="Threads wait in write() until a terminal takes their output: its reader (a terminal program, ssh, a"
     " container's log driver) is slow or stopped (Ctrl-S), or the line itself is slow (a serial console).",
-    measured="Waits in the kernel by system call, if nine tenths of their sampled kernel stacks are in n_tty_write,"
-    ". The terminal itself was not recorded.",
+    measured="Waits in the kernel by system call, if nine tenths of their sampled kernel stacks are in a write to a"
+    " terminal (n_tty_write, file_tty_write). The terminal itself was not recorded.",
     alternatives="A serial console, which takes at most 11,520 characters a second.",
     remedies="Write to a file or a pipe instead; let the reader of the terminal continue.",
     verify="No more waits in write() (kernel.other).",
@@ -59,7 +60,7 @@ def _in_terminal(model: Model, rows: list[Row]) -> float:
     sampled = [each for each in model.wait_stacks(OTHER, key=rows[0].key) if each.kernel]
     # The first wait of all that has not ended weighs nothing yet.
     whole = sum(each.weight_ns or 1 for each in sampled)
-    return sum(each.weight_ns or 1 for each in sampled if WRITING in each.kernel) / whole if whole else 0.0
+    return sum(each.weight_ns or 1 for each in sampled if not WRITING.isdisjoint(each.kernel)) / whole if whole else 0.0
 
 
 def _finding(model: Model, rows: list[Row], part: float) -> Finding:
@@ -74,7 +75,7 @@ def _finding(model: Model, rows: list[Row], part: float) -> Finding:
         doubts=["sampled stacks tell that it is a terminal"],
         evidence=[
             waits(together(rows), "waits in write()"),
-            Evidence(f"{percent(part)} of the sampled waits are in {WRITING}", part, "share", "stack samples"),
+            Evidence(f"{percent(part)} of the sampled waits are in a write to a terminal", part, "share", "stack samples"),
         ],
         remedies=[
             fix(
