@@ -238,6 +238,13 @@ static __always_inline bool is_hung_up(int state)
 	return state == TCP_FIN_WAIT1 || state == TCP_LAST_ACK;
 }
 
+/* The target has closed the socket: whatever it has asked there, it waits for no answer any more. */
+static __always_inline bool is_given_up(const struct sock *sock, const struct connection *connection, int state)
+{
+	return connection->direction == DIRECTION_CONNECTED && is_hung_up(state) &&
+	       LOAD(sock, sock, sk_shutdown) == SHUTDOWN_MASK;
+}
+
 /* The last of what was answered has not arrived yet. */
 static __always_inline bool is_on_its_way(struct sock *sock, const struct connection *connection)
 {
@@ -261,7 +268,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && bpf_map_lookup_elem(&accepting, &port))
 		follow(sock, LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
 	connection = connection_given(sock);
-	if (!connection || (new != TCP_CLOSE &&
+	if (!connection || (new != TCP_CLOSE && !is_given_up(sock, connection, new) &&
 			    (connection->direction != DIRECTION_ACCEPTED || (!is_hung_up(new) && !is_hung_up(old)))))
 		return 0;
 	if (!is_hung_up(old)) {

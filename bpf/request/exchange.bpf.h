@@ -184,15 +184,36 @@ __weak __noinline int end_request(struct connection *connection)
 	return 0;
 }
 
+/*
+ * Since the last change, so many requests and calls were under way.  (Of two CPUs that come at once, one counts with what
+ * the other has changed already, for as long as they are apart.)
+ */
+static __always_inline void weigh_calls(__u64 now)
+{
+	__u64 before = __sync_lock_test_and_set(&inside.changed_at, now);
+	__s64 requests = inside.requests, calls = inside.calls;
+
+	if (!before || now <= before || calls <= 0)
+		return;
+	if (requests < 0)
+		requests = 0;
+	add(&inside.accompanied_ns, (now - before) * (requests < calls ? requests : calls));
+	add(&inside.alone_ns, requests < calls ? (now - before) * (calls - requests) : 0);
+}
+
 /* A request was read. */
 static __always_inline void enter(__u64 now)
 {
+	if (inside.calls > 0)
+		weigh_calls(now);
 	step_up(&inside.levels, __sync_fetch_and_add(&inside.requests, 1) + 1, now);
 }
 
 /* A request that was read is answered, or nobody will answer it. */
 static __always_inline void leave(__u64 now)
 {
+	if (inside.calls > 0)
+		weigh_calls(now);
 	step_down(&inside.levels, __sync_fetch_and_add(&inside.requests, -1), now);
 }
 
@@ -250,8 +271,10 @@ static __always_inline void begin_call(struct connection *connection, __u64 now)
 	connection->timed_out = 0;
 	if (!tally)
 		return;
-	if (connection->direction == DIRECTION_CONNECTED)
+	if (connection->direction == DIRECTION_CONNECTED) {
+		weigh_calls(now);
 		__sync_fetch_and_add(&inside.calls, 1);
+	}
 	before = __sync_fetch_and_add(&tally->sums[0].busy, 1);
 	if (!before)
 		tally->sums[0].busy_since = now;
@@ -267,8 +290,10 @@ static __always_inline __u64 end_busy(const struct connection *connection, struc
 
 	if (level == 1 && busy_until > sum->busy_since)
 		__sync_fetch_and_add(&sum->busy_ns, busy_until - sum->busy_since);
-	if (connection->direction == DIRECTION_CONNECTED)
+	if (connection->direction == DIRECTION_CONNECTED) {
+		weigh_calls(now);
 		__sync_fetch_and_add(&inside.calls, -1);
+	}
 	step_down(&tally->calls.levels, level, now);
 	return level;
 }
@@ -356,10 +381,12 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 		sum = &tally->sums[0];
 		__sync_fetch_and_add(&sum->unanswered, 1);
 		__sync_fetch_and_add(&sum->unanswered_ns, waited_ns);
-		if (connection->direction != DIRECTION_ACCEPTED)
+		if (connection->direction != DIRECTION_ACCEPTED) {
+			__sync_fetch_and_add(&sum->unanswered_lasted_ns, owed_ns(connection, now));
 			end_busy(connection, tally, now, now);
-		else if (owed_ns(connection, now) > sum->unanswered_longest_ns)
+		} else if (owed_ns(connection, now) > sum->unanswered_longest_ns) {
 			sum->unanswered_longest_ns = owed_ns(connection, now);
+		}
 	}
 	return end_request(connection);
 }

@@ -32,6 +32,7 @@ struct sock {
 	struct sk_buff_head sk_receive_queue;
 	__u16 sk_protocol, sk_type;
 	__u8 sk_userlocks : 4;
+	__u8 sk_shutdown;
 	__u32 sk_max_ack_backlog;
 	struct pid *sk_peer_pid;
 	struct socket *sk_socket;

@@ -159,12 +159,13 @@ struct exchange_key {
 
 /* Requests of one name on one port, calls of one peer. */
 struct exchange_sum {
-	__u64 count;	     /* answered */
-	__u64 ns;	     /* requests: until the last byte of the answer; calls: until its first */
-	__u64 unanswered;    /* the connection ended before */
-	__u64 unanswered_ns; /* of these calls, while a request that they were made for waited */
-	__u64 unawaited;     /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
-	__u64 unawaited_ns;  /* of these calls, until more was sent */
+	__u64 count;		    /* answered */
+	__u64 ns;		    /* requests: until the last byte of the answer; calls: until its first */
+	__u64 unanswered;	    /* the connection ended before */
+	__u64 unanswered_ns;	    /* of these calls, while a request that they were made for waited */
+	__u64 unanswered_lasted_ns; /* of these calls, until their connection ended */
+	__u64 unawaited;    /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
+	__u64 unawaited_ns; /* of these calls, until more was sent */
 	__u64 untimed; /* requests of which nothing tells whether they were answered, or had to be; of UDP: all received */
 	__u64 unsure;	/* answered ones of which that is not sure, see there */
 	__u64 open;	/* not answered when the window ended */
@@ -223,11 +224,14 @@ struct inside {
 	__s64 requests; /* just now */
 	__s64 calls;	/* of TCP and unix sockets that are not answered, to whomever */
 	struct levels levels;
-	__u64 accepted; /* connections that something was received on, or sent, in the window */
+	__u64 accepted;	      /* connections that something was received on, or sent, in the window */
+	__u64 accompanied_ns; /* of requests in progress, as far as there were as many calls at that moment */
+	__u64 alone_ns;	      /* of calls, as far as there were fewer requests at that moment */
+	__u64 changed_at;
 	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
 };
 
-#define EXCHANGE_SUMS 35 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 36 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

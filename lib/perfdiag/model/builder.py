@@ -5,6 +5,7 @@ Every step moves nanoseconds between accounts of one thread and creates or destr
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -18,6 +19,7 @@ from perfdiag.model.ledger.object_rows import rows_of
 from perfdiag.model.ledger.reattribution import complete_proven, set_receiving_apart, take_proven_of_processes
 from perfdiag.model.ledger.thread_totals import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
 from perfdiag.model.model import FileRead, Host, Model
+from perfdiag.model.requests.accompanying_calls import with_given_up
 from perfdiag.model.requests.awaited_processes import roots_inside
 from perfdiag.model.requests.exchanges import Exchange, exchanges_of
 from perfdiag.model.requests.parked_futexes import parked_of
@@ -67,6 +69,9 @@ def build(recording: Recording) -> Model:
     stacks = [receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks]
     exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
     chains = _chains(recording, futexes, receiving, names)
+    time = _request_time(recording, exchanges, accounts, threads, futexes, chains, window_ns)
+    if time and time.accompanied:
+        exchanges = [dataclasses.replace(each, line=with_given_up(each.line)) for each in exchanges]
     return Model(
         header=recording.header,
         window_ns=window_ns,
@@ -87,7 +92,7 @@ def build(recording: Recording) -> Model:
         chains=chains,
         exchanges=exchanges,
         requests_inside=next(iter(recording.requests_inside), None),
-        request_time=_request_time(recording, exchanges, accounts, threads, futexes, chains, window_ns),
+        request_time=time,
         host=_host(recording),
         unseen=recorder_gaps.unseen_accounts(recording.header),
         **{name: getattr(recording, name) for name in _AS_RECORDED},
@@ -169,6 +174,7 @@ def _request_time(
         window_ns,
         left,
         roots_inside(chains),
+        recording.requests_inside,
     )
 
 

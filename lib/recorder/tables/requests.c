@@ -112,6 +112,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "sum_ns", sum->ns);
 	json_u64(json, "unanswered", sum->unanswered);
 	json_u64(json, "unanswered_ns", sum->unanswered_ns);
+	json_u64(json, "unanswered_lasted_ns", sum->unanswered_lasted_ns);
 	json_u64(json, "unanswered_longest_ns", sum->unanswered_longest_ns);
 	json_u64(json, "unawaited", sum->unawaited);
 	json_u64(json, "unawaited_ns", sum->unawaited_ns);
@@ -260,6 +261,8 @@ static void write_inside(struct recorder *recorder)
 	write_levels(recorder, &inside->levels, inside->requests, NULL);
 	json_u64(json, "unseen", inside->unseen);
 	json_u64(json, "accepted", inside->accepted);
+	json_u64(json, "accompanied_ns", inside->accompanied_ns);
+	json_u64(json, "alone_ns", inside->alone_ns);
 	json_write(json, &recorder->output);
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from perfdiag.model.requests.accompanying_calls import accompanied_part
 from perfdiag.model.requests.awaited_processes import Roots, parts_of, passed_on
 from perfdiag.model.requests.exchanges import Exchange, calls_ns, own_calls
 from perfdiag.model.requests.news import without_news
@@ -65,6 +66,7 @@ class RequestTime:
     )  # of QUEUED: by readers, in accounts as those of requests
     untold: float = 0.0  # the part of all requests that nobody tells apart, or that was lost
     handed_ns: int = 0  # of REST: of requests that went from thread to thread
+    accompanied: float = 0.0  # the part of what would be REST in which calls were outstanding, so it is in PEERS
 
     @property
     def met(self) -> Met:
@@ -96,30 +98,30 @@ def request_time(
     window_ns: int,
     left: Sequence[schema.RequestLeft] = (),
     awaited: Roots = MappingProxyType({}),
+    inside: Sequence[schema.RequestsInside] = (),
 ) -> RequestTime | None:
     """Return what the requests' time consists of; None where they are too little of the busy time and the window.
 
-    `finer` says how the target's time in an account of the kernel side was divided; `parked`, on which futexes requests
-    waited; `left`, which nobody has read, with the time they have waited so far; `awaited`, in what processes of the
-    target were that requests waited for.  With an objective that some missed it is these, beyond the median.
+    `finer` says how the target's time in an account was divided; `parked`, on which futexes requests waited; `left`,
+    what nobody has read; `awaited`, in what processes of the target were that requests waited for; `inside`, which calls
+    accompanied them.  With an objective that some missed it is these, beyond the median.
     """
     exchanges = without_news(exchanges, parked)
     served = [each.line for each in exchanges if each.served]
     missed = [each for each in exchanges if each.served and each.line.over_slo]
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
-    all_rows = _rows(whole, parked.ns)
-    behind = parts_of(awaited, whole.accounts)
+    all_rows, behind = _rows(whole, parked.ns), parts_of(awaited, whole.accounts)
     inside_ns = _inside_ns(passed_on(whole.accounts, behind), all_rows)
-    if not _serves(whole.count + left_count, whole.ns + left_ns, inside_ns, busy_ns, window_ns) or unsure(served):
+    serves = _serves(whole.count + left_count, whole.ns + left_ns, inside_ns, busy_ns, window_ns)
+    if not serves or unsure(served) or any(each.median_ns is None for each in missed):
         return None
-    if any(each.median_ns is None for each in missed):
-        return None
-    slow = _added_parts(_excess(each, parked) for each in missed)
-    ranked = slow or _of_others(accounts_of(whole, all_rows), exchanges)
+    spent, slow = accounts_of(whole, all_rows), _added_parts(_excess(each, parked) for each in missed)
+    ranked = slow or _of_others(spent, exchanges)
     told = added(of_slow(each.line) for each in missed) if slow else whole
     rows = _of(ranked, _rows(told, parked.over_slo_ns)) if slow else all_rows
-    ranked = {**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}
+    accompanied = _accompanied(exchanges, inside, spent.get(REST, 0))
+    ranked = _with_calls({**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}, accompanied)
     accounts = _held_up(_divided(passed_on(ranked, behind), finer), by)
     return RequestTime(
         told.count + left_count,
@@ -134,7 +136,19 @@ def request_time(
         _queued(accounts.get(QUEUED, 0), by.met, divided(told), finer),
         _untold(served, lost),
         min(accounts.get(REST, 0), told.ns - told.whole_ns),
+        accompanied,
     )
+
+
+def _accompanied(exchanges: Sequence[Exchange], inside: Sequence[schema.RequestsInside], rest_ns: int) -> float:
+    """Return which part of the rest is a wait for peers; who asks itself is none of its own."""
+    return 0.0 if own_calls(exchanges)[0] else accompanied_part(inside, rest_ns)
+
+
+def _with_calls(accounts: dict[str, int], accompanied: float) -> dict[str, int]:
+    """Return the accounts with that part of the rest as waits for peers."""
+    move(accounts, PEERS, round(accounts.get(REST, 0) * accompanied), (REST,))
+    return accounts
 
 
 def _serves(count: int, ns: int, inside_ns: int, busy_ns: int, window_ns: int) -> bool:

@@ -113,6 +113,8 @@ def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) ->
         yield f"the oldest of {line.open:,} open requests or calls is {duration(line.oldest_ns)} old"
     if exceeds(line.unanswered_ns or 0, line.unanswered * now_ns):
         yield f"requests waited {duration(line.unanswered_ns or 0)} for {line.unanswered:,} unanswered calls"
+    if exceeds(line.unanswered_lasted_ns or 0, line.unanswered * now_ns):
+        yield f"{line.unanswered:,} unanswered calls lasted {duration(line.unanswered_lasted_ns or 0)}"
     if exceeds(line.unanswered_longest_ns or 0, now_ns if line.unanswered else 0):
         longest = duration(line.unanswered_longest_ns or 0)
         yield f"the longest of {line.unanswered:,} unanswered requests took {longest}"

@@ -44,6 +44,9 @@ def of_requests(recording: Recording, window_ns: int, exceeds: Exceeds) -> Itera
         served = [each for each in recording.exchanges if each.direction == "accepted"]
         if line.most >= TOLD_BELOW or not served:
             continue
+        if exceeds(line.accompanied_ns or 0, _most_ns(line.levels)):
+            together = duration(line.accompanied_ns or 0)
+            yield f"calls accompanied {together} of requests, by levels {duration(_most_ns(line.levels))}"
         first_ns = sum(each.sum_ns for each in recording.latencies if each.measure == "first_byte")
         read_ns, levels_ns = first_ns - sum(each.read_delay_ns for each in served), _most_ns(line.levels)
         if exceeds(read_ns, levels_ns):

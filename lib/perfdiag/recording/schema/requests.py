@@ -104,6 +104,7 @@ class Exchange(Line, tag="exchange"):
     unread_error_ns: Nanoseconds | None = None
     over_slo_unread_error_ns: Nanoseconds = 0
     unanswered_ns: Nanoseconds | None = None  # of calls: while requests that they were made for waited
+    unanswered_lasted_ns: Nanoseconds | None = None  # of calls, until their connection ended
     unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection was seen to end
     unawaited: Count = 0  # calls: a wait for their answer ended by a timeout, and more was sent
     unawaited_ns: Nanoseconds | None = None  # of these, until more was sent
@@ -124,6 +125,10 @@ class RequestsInside(Line, tag="requests_inside"):
     # Unix sockets closed in the middle without a sign: what was under way there counted on until the end.
     unseen: Count
     accepted: Count | None = None  # connections that were used; older recordings do not say
+    # The time of all of them together, as far as there were as many calls of the target's at each moment, to whomever;
+    # and the time of these calls, as far as there were fewer requests.
+    accompanied_ns: Nanoseconds | None = None
+    alone_ns: Nanoseconds | None = None
 
 
 class RequestParked(Line, tag="request_parked"):

@@ -18,6 +18,11 @@ from perfdiag.model.requests.exchanges import Exchange, own_calls
 from perfdiag.model.requests.request_time import PEERS
 from perfdiag.model.waits.unix_ends import maker_pid
 
+_FORGOTTEN = fix(
+    "close idle connections before a firewall or NAT on the way forgets them: a shorter idle timeout of the connection"
+    " pool, or TCP keep-alive"
+)
+
 
 def outstanding(model: Model) -> Iterable[Finding]:
     """One finding for each peer that requests wait for, by the time that calls to it took."""
@@ -39,28 +44,59 @@ def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None
     if 2 * given_up_ns < call.waited_ns:
         return None
     count, each = call.line.unanswered, duration(given_up_ns // max(1, call.line.unanswered))
+    resent = _sent_again(model, call)
+    dead = are_dead(model, call)
+    asked = Evidence(
+        f"{plural(count, 'call')} without an answer, {call.line.count:,} with one", float(count), "count", "sockets"
+    )
+    again = Evidence(
+        f"{plural(resent, 'segment')} sent again, {plural(call.line.connects, 'new connection')} made",
+        float(resent),
+        "count",
+        "sockets",
+    )
     return conclude(
         model,
         {PEERS: ns},
-        headline=f"{brief(name)} does not answer; requests give up after {each}",
-        claim=f"{plural(count, 'call')} to {name} ended without an answer; requests waited {each} for each.",
+        headline=(
+            f"Connections to {brief(name)} are dead: calls there give up after {each}"
+            if dead
+            else f"{brief(name)} does not answer; requests give up after {each}"
+        ),
+        claim=(
+            f"{plural(count, 'call')} to {name} ended without an answer; requests waited {each} for each."
+            + (f" {plural(resent, 'segment')} got lost on the way, but new connections can be made." if dead else "")
+        ),
         mechanism=Mechanism.FAILED,
         severity=Severity.WARNING if part >= general_policy.fault_share else Severity.INFO,
-        evidence=[
-            Evidence(
-                f"{plural(count, 'call')} without an answer, {call.line.count:,} with one",
-                float(count),
-                "count",
-                "sockets",
-            )
-        ],
+        doubts=[_by_their_time(model)],
+        evidence=[asked, *([again] if resent else [])],
         remedies=[
+            *([_FORGOTTEN] if dead else []),
             _measure(model, call),
             fix("stop asking it while it does not answer (a circuit breaker), or shorten the time limit"),
         ],
         alternatives=["packets are lost on the way: see NET-RETRANSMITS", "it answers too late for this time limit"],
         verify=fewer(model, f"calls to {name} without an answer", count),
     )
+
+
+def are_dead(model: Model, call: Exchange) -> bool:
+    """Return whether connections to a peer are: what is sent there is lost each time, though others can be made."""
+    silent = call.line.unanswered
+    return 0 < silent <= _sent_again(model, call) and call.line.connects > call.line.connects_failed
+
+
+def _sent_again(model: Model, call: Exchange) -> int:
+    """Return how many segments to the peer were sent again in the window."""
+    return sum(each.retransmits_seen for each in model.sockets if each.object == call.line.object)
+
+
+def _by_their_time(model: Model) -> str:
+    """Return the doubt where nothing but its time tells that a call was made for a request, else ""."""
+    time = model.request_time
+    told = time is not None and time.accompanied >= general_policy.fault_share
+    return "only their timing shows that requests wait for these calls" if told else ""
 
 
 def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
@@ -95,7 +131,7 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         claim=claim,
         mechanism=Mechanism.SLOW if slow else Mechanism.MANY,
         severity=Severity.WARNING if slow and part >= general_policy.fault_share else Severity.INFO,
-        doubts=[far],
+        doubts=[far, _by_their_time(model)],
         evidence=[_evidence(model, call)],
         remedies=[measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
         alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
@@ -121,4 +157,4 @@ def _measure(model: Model, call: Exchange) -> Remedy:
     return fix(f"measure the peer, {host}: perfdiag latency --port {peer.port}")
 
 
-__all__ = ["outstanding"]
+__all__ = ["are_dead", "outstanding"]

@@ -24,8 +24,8 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model, Row
 
 OTHER = "kernel.other"
-# Kernel functions in which a writer waits for room at a terminal, or for another writer that does; the second since 5.12,
-# the third before.
+# Kernel functions in which a writer waits for room at a terminal, or for another writer that does; the second since
+# Linux 5.12, the third before.
 WRITING = frozenset({"n_tty_write", "file_tty_write", "do_tty_write"})
 
 
@@ -75,7 +75,9 @@ def _finding(model: Model, rows: list[Row], part: float) -> Finding:
         doubts=["sampled stacks tell that it is a terminal"],
         evidence=[
             waits(together(rows), "waits in write()"),
-            Evidence(f"{percent(part)} of the sampled waits are in a write to a terminal", part, "share", "stack samples"),
+            Evidence(
+                f"{percent(part)} of the sampled waits are in a write to a terminal", part, "share", "stack samples"
+            ),
         ],
         remedies=[
             fix(

@@ -9,6 +9,8 @@ from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcom
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns
 from perfdiag.diagnosis.evidence.network.peers import round_trip_ns
 from perfdiag.diagnosis.evidence.network.resent_answers import FIND_DROPS, resent_answers
+from perfdiag.diagnosis.evidence.network.unanswered_calls import are_dead
+from perfdiag.diagnosis.evidence.requests.calls import by_peer
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
@@ -58,8 +60,11 @@ def retransmits(model: Model) -> Iterable[Outcome]:
     answers = resent_answers(model)
     if answers:
         yield answers
+    dead = any(are_dead(model, each) for each in by_peer(model, "connected").values())  # NET-PEER-SLOW tells of these
     for outcome in outcomes(model, ID, NET, _retransmitted_ns, _retransmits_finding, "retransmissions"):
-        if not (answers and isinstance(outcome, Check)):  # that the other half is fine is not that of the rule
+        if not (
+            (answers or dead) and isinstance(outcome, Check)
+        ):  # that the other half is fine is not that of the rule
             yield outcome
 
 

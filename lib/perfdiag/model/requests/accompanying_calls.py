@@ -1,0 +1,38 @@
+"""Calls that go along with requests, though nothing tells for which each was made.
+
+A server that hands requests from thread to thread (goroutines, executors, coroutines) makes its calls on whichever
+thread comes.  But if calls are only outstanding while requests are in progress, and no more of them than requests, each
+is made for one: then so much of the requests' time was a wait for a peer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from perfdiag.recording import schema
+from perfdiag.recording.levels import together_ns
+
+# Of the time of all calls. What polls a queue for long, or sends without an answer, is outstanding without a request.
+MOST_ALONE = 0.1
+
+
+def accompanied_part(inside: Sequence[schema.RequestsInside], rest_ns: int) -> float:
+    """Return which part of `rest_ns`, of which nothing else tells, is spent while a call is outstanding for a request:
+    of all the time since requests were read what calls accompany, less what is known to be in something else."""
+    line = next(iter(inside), None)
+    if line is None or line.accompanied_ns is None or line.alone_ns is None or rest_ns <= 0:
+        return 0.0
+    if line.unseen or line.alone_ns > MOST_ALONE * (line.accompanied_ns + line.alone_ns):
+        return 0.0
+    known_ns = max(0, together_ns(line.levels) - rest_ns)
+    return min(1.0, max(0, line.accompanied_ns - known_ns) / rest_ns)
+
+
+def with_given_up(line: schema.Exchange) -> schema.Exchange:
+    """Return calls of a peer, with those without an answer as long as they lasted: a request waited for each."""
+    return replace(line, unanswered_ns=max(line.unanswered_ns or 0, line.unanswered_lasted_ns or 0))
+
+
+__all__ = ["accompanied_part", "with_given_up"]
