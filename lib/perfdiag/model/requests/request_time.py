@@ -103,8 +103,8 @@ def request_time(
     """Return what the requests' time consists of; None where they are too little of the busy time and the window.
 
     `finer` says how the target's time in an account was divided; `parked`, on which futexes requests waited; `left`,
-    what nobody has read; `awaited`, in what processes of the target were that requests waited for; `inside`, which calls
-    accompanied them.  With an objective that some missed it is these, beyond the median.
+    what nobody has read; `awaited`, in what processes of the target were that requests waited for; `inside`, which
+    calls accompanied them.  With an objective that some missed it is these, beyond the median.
     """
     exchanges = without_news(exchanges, parked)
     served = [each.line for each in exchanges if each.served]
