@@ -139,7 +139,7 @@ def _judgement(
             above += f" Kernel threads probably wait for CPUs: {starved}."
         disk = f"the disk answers in {about(case.chain.typical_ns)}"
         claim = f"{kind.nouns.capitalize()} on {name} {half}; {disk}.{above}"
-        headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk; the disk is fast"
+        headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk{_if_fast(model, kind, case)}"
         return fault(model, felt_ns), case.lost_ns, claim, Mechanism.SLOW, headline
     if others:
         long = f"{slow}; " if slow else ""
@@ -167,7 +167,7 @@ def _judgement(
     elif case.chain.count:
         claim += " The disk's requests take as long."
     mechanism = Mechanism.MANY if case.where.device else Mechanism.OTHERS
-    many = f"{case.wait.count:,} {kind.counted} on {brief(name)} add up, {mean} each; the disk is fast"
+    many = f"{case.wait.count:,} {kind.counted} on {brief(name)} add up, {mean} each{_if_fast(model, kind, case)}"
     return (
         Severity.INFO,
         ns,
@@ -175,6 +175,14 @@ def _judgement(
         mechanism,
         many if case.where.device else f"Threads wait for {kind.nouns} on {brief(name)}",
     )
+
+
+def _if_fast(model: Model, kind: Kind, case: Case) -> str:
+    """Return that the disk is fast, where its requests were seen, and of no operation take longer than usual: short
+    waits prove nothing of a disk in which others wait for long."""
+    seen = [(operation, case.where.requests(model, operation)) for operation in kind.operations]
+    times = [(typical_ns(each.service), case.where.norm_ns(each, name == "flush")) for name, each in seen if each.count]
+    return "; the disk is fast" if times and all(took_ns < norm_ns for took_ns, norm_ns in times) else ""
 
 
 def _waits_for_journal(model: Model, kind: Kind, case: Case) -> bool:
