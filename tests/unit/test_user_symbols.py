@@ -54,6 +54,19 @@ def test_names_all_functions(resolver: Path, victim: Path) -> None:
     assert names(resolver, victim) == ["exported_function (victim)", "hidden_function (victim)", "variant (victim)"]
 
 
+def test_a_program_that_is_a_link_has_the_name_it_was_started_by(resolver: Path, victim: Path) -> None:
+    """redis-server is a link to redis-check-rdb; a script is no name of its interpreter."""
+    for make, module in ((Path.symlink_to, "server"), (Path.hardlink_to, "second")):
+        link = victim.with_name(module)
+        make(link, victim)
+        assert names(resolver, link)[0] == f"exported_function ({module})"
+    assert names(resolver, victim)[0] == "exported_function (victim)"
+    script = victim.with_name("script")
+    script.write_text(f"#!{victim}\n")
+    script.chmod(0o755)
+    assert names(resolver, script)[0] == "exported_function (victim)"
+
+
 def test_stripped_binary_is_not_given_the_nearest_name(resolver: Path, victim: Path) -> None:
     hidden = elf_address(victim, "hidden_function")
     subprocess.run(["strip", victim], check=True)

@@ -95,6 +95,27 @@ static char *module_name(const char *path)
 	return deleted && !deleted[strlen(" (deleted)")] ? strndup(name, deleted - name) : strdup(name);
 }
 
+/*
+ * The kernel names a mapped file by the path that links lead to, and redis-server may be a link to redis-check-rdb.  A
+ * process is known by the name it was started by, if that leads to the same file.  NULL: it does not.
+ */
+static char *started_as(pid_t pid, const struct mapping *mapping, const char *comm)
+{
+	const char *slash = strrchr(mapping->path, '/');
+	_cleanup_close_ int fd = -1;
+	char root[32], path[4096];
+	int length;
+
+	if (!pid || !mapping->inode || !slash || !*comm || strchr(comm, '/'))
+		return NULL;
+	length = snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - mapping->path), mapping->path, comm);
+	if (length >= (int)sizeof(path) || !strcmp(path, mapping->path))
+		return NULL;
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	fd = open_below(root, path, 0, mapping->inode);
+	return fd < 0 ? NULL : strdup(comm);
+}
+
 static int open_file(pid_t pid, const struct mapping *mapping, const char *name)
 {
 	if (!mapping->inode)
@@ -106,13 +127,11 @@ static int open_file(pid_t pid, const struct mapping *mapping, const char *name)
  * A file mapped by many processes, or many times, is one entry: its symbols are read once.  pid 0: the process that
  * had it mapped is gone.
  */
-static struct mapped_file *file_of(struct mapped_files *all, pid_t pid, const struct mapping *mapping)
+static struct mapped_file *file_of(struct mapped_files *all, pid_t pid, const struct mapping *mapping, const char *name)
 {
-	_cleanup_free_ char *name = module_name(mapping->path);
+	_cleanup_free_ char *kept = NULL;
 	struct mapped_file *file, **larger;
 
-	if (!name)
-		return NULL;
 	for (size_t i = 0; i < all->count; i++) {
 		file = all->files[i];
 		if (file->device != mapping->device || file->inode != mapping->inode || strcmp(file->name, name))
@@ -125,18 +144,20 @@ static struct mapped_file *file_of(struct mapped_files *all, pid_t pid, const st
 	if (!larger)
 		return NULL;
 	all->files = larger;
-	file = calloc(1, sizeof(*file));
+	kept = strdup(name);
+	file = kept ? calloc(1, sizeof(*file)) : NULL;
 	if (!file)
 		return NULL;
 	*file = (struct mapped_file){ .device = mapping->device, .inode = mapping->inode };
 	file->fd = open_file(pid, mapping, name);
-	file->name = take_pointer(name);
+	file->name = take_pointer(kept);
 	all->files[all->count++] = file;
 	return file;
 }
 
 /* Finds those that have no file yet; both are in order of addresses. */
-static void walk(FILE *maps, pid_t pid, struct lookup *lookups, size_t count, struct mapped_files *files)
+static void walk(FILE *maps, pid_t pid, const char *comm, struct lookup *lookups, size_t count,
+		 struct mapped_files *files)
 {
 	struct lookup *next = lookups, *end = lookups + count;
 	_cleanup_free_ char *line = NULL;
@@ -144,6 +165,8 @@ static void walk(FILE *maps, pid_t pid, struct lookup *lookups, size_t count, st
 	size_t capacity = 0;
 
 	while (next < end && getline(&line, &capacity, maps) >= 0) {
+		_cleanup_free_ char *name = NULL;
+
 		if (!mapping_parse(line, &mapping))
 			continue;
 		while (next < end && next->address < mapping.start)
@@ -151,12 +174,24 @@ static void walk(FILE *maps, pid_t pid, struct lookup *lookups, size_t count, st
 		for (; next < end && next->address < mapping.end; next++) {
 			if (!mapping.executable || next->file)
 				continue;
-			next->file = file_of(files, pid, &mapping);
+			if (!name && !(name = started_as(pid, &mapping, comm)))
+				name = module_name(mapping.path);
+			next->file = name ? file_of(files, pid, &mapping, name) : NULL;
 			next->place = mapping.inode || (next->file && next->file->fd >= 0)
 					      ? next->address - mapping.start + mapping.offset
 					      : next->address;
 		}
 	}
+}
+
+/* Without its end of line; empty where it cannot be read. */
+static void read_comm(int process, char *comm, size_t size)
+{
+	_cleanup_fclose_ FILE *file = process_file(process, "comm");
+
+	if (!file || !fgets(comm, size, file))
+		*comm = 0;
+	comm[strcspn(comm, "\n")] = 0;
 }
 
 int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct mapped_files *files)
@@ -167,6 +202,7 @@ int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct ma
 	pid_t speaker = process_speaker(pid);
 	bool has_text = remembered && remembered->text;
 	uint64_t start_ticks;
+	char comm[32] = "";
 
 	if (process >= 0 && !process_start_ticks(process, &start_ticks)) {
 		if (has_text && start_ticks != remembered->start_ticks)
@@ -176,12 +212,14 @@ int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct ma
 	}
 	if (remembered && remembered->reused)
 		return -ESTALE;
-	if (now)
-		walk(now, speaker, lookups, count, files);
+	if (now) {
+		read_comm(process, comm, sizeof(comm));
+		walk(now, speaker, comm, lookups, count, files);
+	}
 	/* What it had mapped before: it has ended since, or closed a library, or become another program. */
 	if (has_text)
 		before = fmemopen(remembered->text, remembered->length, "r");
 	if (before)
-		walk(before, 0, lookups, count, files);
+		walk(before, 0, "", lookups, count, files);
 	return now || before ? 0 : -ESRCH;
 }
