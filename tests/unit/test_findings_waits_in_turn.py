@@ -13,9 +13,16 @@ ID = "LOCK-CONTENTION"
 RUBY = "rb_native_cond_wait (libruby-3.1.so.3.1.2)"
 
 
-def queue(root: str = "cpu.user", further: str = "5100 ms", tid: int = WORKER, *, code: str = "take (app)") -> Builder:
+def queue(
+    root: str = "cpu.user",
+    further: str = "5100 ms",
+    tid: int = WORKER,
+    *,
+    code: str = "take (app)",
+    runs_ms: int = 9000,
+) -> Builder:
     """20 s of waits in requests, of most of which no more was seen than that who is before them waits, too."""
-    builder = seen(serving(waker=102), "wait.parked", "11 s", root_tid=102)
+    builder = seen(serving(waker=102, worker_ms=runs_ms), "wait.parked", "11 s", root_tid=102)
     user = ["__futex_abstimed_wait_common (libc.so.6)"]
     scan = ["pthread_cond_wait (libc.so.6)", code]
     builder.stack("wait", "wait.parked", object=FUTEX, user=user, scan=scan, weight="9 s")
@@ -58,10 +65,24 @@ def test_who_waits_inside_of_ruby_while_a_thread_of_it_computes_waits_for_its_lo
     assert any("no names" in limit for limit in found.limits)
 
 
+def test_whoever_runs_all_the_time_has_it_however_little_was_seen_of_the_front_of_the_queue() -> None:
+    """Waits for the GVL end by a timeout, after which a thread asks for it again."""
+    assert "GVL, and worker (300) runs" in told(queue(further="1 ms", code=RUBY)).headline
+
+
+def test_threads_that_run_in_turn_have_it_in_turn() -> None:
+    builder = queue(code=RUBY, runs_ms=4000)
+    for tid in (301, 302):
+        builder.thread("worker", tid=tid, cpu_user="3 s", rest="net.request")
+    found = told(builder)
+    assert found.headline == "Requests wait for Ruby's GVL, and one thread after the other runs meanwhile"
+    assert not found.others
+
+
 @pytest.mark.parametrize(
     "other",
-    [queue(code="rb_thing (librubyish.so.1)"), queue("disk.flush", code=RUBY), queue(further="1 s", code=RUBY)],
-    ids=["another library", "who has what they wait for waits itself", "nobody was seen to run"],
+    [queue(code="rb_thing (librubyish.so.1)"), queue(code=RUBY, runs_ms=7500)],
+    ids=["another library", "nobody has it for a quarter of the time"],
 )
 def test_what_may_be_another_lock_has_no_name(other: Builder) -> None:
     assert "GVL" not in told(other).headline + told(other).claim

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -11,6 +10,7 @@ from perfdiag.diagnosis.evidence.locks import lock_remedies
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
+from perfdiag.diagnosis.evidence.requests.interpreter_locks import interpreter_lock
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import Waits, parked_waits
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, locks_policy, requests_policy
@@ -22,20 +22,16 @@ from perfdiag.diagnosis.rule import (
     Mechanism,
     Other,
     Relation,
-    Remedy,
     Severity,
 )
 from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, thread_of, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.thread_accounts import ThreadLedger
-from perfdiag.model.waits.runtime_locks import BY_ID, RuntimeLock
 
 LOCK, THREAD = "LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST"
 ALTERNATIVES = ["long polling: requests are meant to wait", "work that one thread does for several requests"]
 OWN_MUTEX = "a mutex of the program's own, whose holder runs"
-# Programs and libraries without names of what they take the lock in, as distributions ship them, by the lock.
-_INTERPRETERS = {"gvl": re.compile(r"\((lib)?ruby[-\d.]*(\.so[.\d]*)?\)$")}
 # What is waited for in these has findings that know whether it is slow: without one it departs from no norm.
 JUDGED = ("runq.", "disk.", "nfs.", "net.", "memory.", "remote.")
 
@@ -52,8 +48,13 @@ def in_turn(model: Model) -> Iterable[Finding]:
 def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     """Return the finding on requests that wait for another thread of the target."""
     code, row_ns = _code(model, waits.parts), by_pair(model)
-    holder, lock = thread_of(model, waits.holder), _interpreters_lock(waits, code)
-    headline, claim, remedies = _told_of(model, waits, lock, _name(holder))
+    rows = model.rows_of(PARKED, key=next(iter(waits.parts)))
+    lock = interpreter_lock(model, rows[0].pid, waits.ns, code) if waits.in_turn else None
+    holder = lock.holder if lock else thread_of(model, waits.holder)
+    headline, claim, remedies = _headline(waits, _name(holder)), _claim(waits, _name(holder)), [fix(_remedy(waits))]
+    if lock:
+        claim, remedies = lock_remedies.claim(lock.lock, rows, lock.lock.name, waits.ns)
+        headline, claim = lock.headline, f"{claim}. {lock.meanwhile}"
     unseen = "" if waits.root else f"it is unknown what {waits.name} did meanwhile, or it was several things"
     if waits.in_turn:
         followed = holder or waits.known >= locks_policy.holder_root_share
@@ -66,7 +67,10 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
         mechanism=Mechanism.BUSY if lock else _mechanism(waits),
         severity=_severity(model, time, waits),
         best=Confidence.MEDIUM if unseen else Confidence.HIGH,
-        doubts=[lock_remedies.without_names(lock) if lock else "no stack shows what these threads wait for", unseen],
+        doubts=[
+            lock_remedies.without_names(lock.lock) if lock else "no stack shows what these threads wait for",
+            "" if lock else unseen,
+        ],
         evidence=_evidence(time, waits, code),
         remedies=remedies,
         alternatives=[OWN_MUTEX] if lock else ALTERNATIVES,
@@ -85,24 +89,6 @@ def _evidence(time: RequestTime, waits: Waits, code: Mapping[str, int]) -> list[
         text = f"meanwhile the awaited thread: {top(waits.roots)} (known for {percent(waits.known)})"
         evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
     return evidence
-
-
-def _interpreters_lock(waits: Waits, code: Mapping[str, int]) -> RuntimeLock | None:
-    """Return the lock that lets one thread of an interpreter run at a time, if threads wait in that interpreter itself
-    while another one runs, or is about to."""
-    most = max(code, key=lambda name: code[name], default="")
-    runs = waits.in_turn and waits.root.startswith(("cpu.", "runq."))
-    return next((BY_ID[id] for id, module in _INTERPRETERS.items() if module.search(most)), None) if runs else None
-
-
-def _told_of(model: Model, waits: Waits, lock: RuntimeLock | None, holder: str) -> tuple[str, str, list[Remedy]]:
-    """Return headline, claim and remedies."""
-    if lock is None:
-        return _headline(waits, holder), _claim(waits, holder), [fix(_remedy(waits))]
-    headline = f"Requests wait for {lock.name}, and {brief(holder)} {does_in_brief(waits.root)} meanwhile"
-    rows = model.rows_of(PARKED, key=next(iter(waits.parts)))
-    claim, remedies = lock_remedies.claim(lock, rows, lock.name, waits.ns)
-    return headline, f"{claim}. Meanwhile {holder} mostly {does(waits.root)}.", remedies
 
 
 def _name(holder: ThreadLedger | None) -> str:
