@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -89,8 +90,8 @@ SOURCES: Mapping[str, str] = {
     "share;key={}": "fawnlinnetbarrow",
 }
 OPTION = "greysiskinlagoon"  # a directory in an option
-LOGGED, LOGGED_LAST = "onyxferretprairie", "pearlviperplateau"
-ELSEWHERE = (ANSWER, ARGUMENT, VARIABLE, DIRECTORY, LOGGED, LOGGED_LAST, OPTION)
+LOGGED, LOGGED_LAST, QUOTED = "onyxferretprairie", "pearlviperplateau", "umberlocustsandbar"
+ELSEWHERE = (ANSWER, ARGUMENT, VARIABLE, DIRECTORY, LOGGED, LOGGED_LAST, QUOTED, OPTION)
 
 
 def log(secret: str) -> None:
@@ -98,11 +99,18 @@ def log(secret: str) -> None:
     Path("/dev/kmsg").write_text(f"login: error: authentication failed, password was {secret}\n")
 
 
+def have_the_kernel_log(secret: str, folder: Path) -> None:
+    """Have the kernel quote an option that no file system has, as anybody may in a namespace of his own."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mount(b"none", bytes(folder), b"tmpfs", 0, f"{secret}: reset failed".encode()) != 0
+
+
 def made(server: Server, folder: Path, *options: str) -> dict[str, str]:
     """Send everything while it is recorded, and return all that came of it."""
     recording, errors, output = folder / "made.rec", folder / "stderr", folder / "stdout"
     words = [PROGRAM, "latency", "--pid", str(server.pid), "--duration", "0", "--record", recording, "--json", *options]
     log(LOGGED)
+    have_the_kernel_log(QUOTED, folder)
     with output.open("wb") as stdout, errors.open("wb") as stderr:
         recorder = subprocess.Popen(words, stdout=stdout, stderr=stderr)
     try:

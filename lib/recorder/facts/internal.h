@@ -55,6 +55,9 @@ int facts_list_affinity(struct wanted_list *list, pid_t pid);
 /* Whether a record of the kernel log belongs to a report of the OOM killer; *lines is 0 before the first record. */
 bool log_line_of_oom_report(const char *record, unsigned int *lines);
 
+/* Hides what users named in the text of a record; it gets no longer. */
+void fact_hide_names(char *text);
+
 struct fact_text {
 	size_t length;
 	int error; /* errno, 0: read */

@@ -93,7 +93,7 @@ static bool log_line_matters(const char *line)
 		"unstable",	   "i/o",
 	};
 	/* Secrets, and what anybody can have logged: paths, arguments, and words of trouble in the name of a process. */
-	static const char *const of_users[] = { "command line", ";audit:", ";traps:", ": segfault at " };
+	static const char *const of_users[] = { "command line", ";audit:", ";traps:", ": segfault at ", ";overlayfs:" };
 
 	for (size_t i = 0; i < sizeof(of_users) / sizeof(of_users[0]); i++)
 		if (strcasestr(line, of_users[i]))
@@ -120,15 +120,25 @@ static void keep_log_line(struct fact_text *fact, size_t limit, const char *line
 	fact->text[fact->length++] = '\n';
 }
 
-/* A record is "LEVEL,SEQUENCE,MICROSECONDS,FLAGS;TEXT" and lines " KEY=VALUE": DEVICE is put behind the text. */
-static void join_device(char *record)
+/*
+ * A record is "LEVEL,SEQUENCE,MICROSECONDS,FLAGS;TEXT" and lines " KEY=VALUE".  Puts DEVICE behind the text and hides what
+ * users named, before anything is looked for in it.  Returns whether the record is kept.
+ */
+static bool take_record(char *record, unsigned int *oom_lines)
 {
-	char *end = record + strcspn(record, "\n");
+	char *end = record + strcspn(record, "\n"), *text = strchr(record, ';');
 	const char *device = strstr(end, "\n DEVICE=");
 	size_t length = device ? strcspn(device + 1, "\n") : 0;
+	bool of_oom;
 
+	*end = '\0';
+	of_oom = log_line_of_oom_report(record, oom_lines);
+	if (!of_oom && text)
+		fact_hide_names(text + 1);
+	end = record + strlen(record);
 	memmove(end, device ? device + 1 : end, length);
 	end[length] = '\0';
+	return of_oom || log_line_matters(record);
 }
 
 /* Others have another facility: whoever may write /dev/kmsg says there what he likes. */
@@ -157,9 +167,7 @@ static void read_log(int fd, size_t limit, struct fact_text *fact)
 		if (length <= 0)
 			break;
 		record[length] = '\0';
-		join_device(record);
-		pending = !is_of_kernel(record) ||
-			  (!log_line_of_oom_report(record, &oom_lines) && !log_line_matters(record));
+		pending = !is_of_kernel(record) || !take_record(record, &oom_lines);
 		if (!pending)
 			keep_log_line(fact, limit, record, strlen(record));
 	}

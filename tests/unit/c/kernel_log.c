@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which records of /dev/kmsg are kept: each read of it gives one, as one of such a socket does. */
-/* SOURCES: facts/mount_sources.c facts/mount_options.c facts/oom_log.c facts/cpuid.c facts/nfs_connections.c facts/listeners.c facts/hotspot.c facts/hotspot_symbols.c facts/hotspot_counters.c base/sock_diag.c base/process_files.c base/namespaces.c base/passed_descriptors.c base/capabilities.c output/json.c output/output.c */
+/* SOURCES: facts/mount_sources.c facts/mount_options.c facts/oom_log.c facts/log_text.c facts/cpuid.c facts/nfs_connections.c facts/listeners.c facts/hotspot.c facts/hotspot_symbols.c facts/hotspot_counters.c base/sock_diag.c base/process_files.c base/namespaces.c base/passed_descriptors.c base/capabilities.c output/json.c output/output.c */
 #include "../../../lib/recorder/facts/read.c"
 #include <sys/socket.h>
 #include "check.h"
@@ -52,6 +52,55 @@ static void nothing_that_anybody_can_have_logged(void)
 		   "3,11,102,-;I/O error, dev sda\n");
 }
 
+static void nothing_that_users_named(void)
+{
+	CHECK_TEXT(
+		KEPT("3,1,9,-;overlayfs: failed to resolve '/home/secret/x': -2\n",
+		     "3,2,9,-;overlayfs: failed to create directory /home/secret/work (errno: 28); mounting read-only\n",
+		     "3,3,9,-;tmpfs: Unknown parameter 'error on dev vda, secret'\n",
+		     "4,4,9,-;tmpfs: failed to find 'secret' in `it's secret' x\n DEVICE=b8:0\n",
+		     "4,5,9,-;netlink: 4 bytes leftover after failing in process `secret'.\n",
+		     "4,6,9,-;process 7 cannot do \"secret: it failed\n",
+		     "2,7,9,-;EXT4-fs error (device sda1): f:3: inode #5: block 2: comm a: path /home/secret: bad\n",
+		     "4,8,9,-;BTRFS warning (device sda): i/o error at 5 on dev /dev/mapper/a-b, root 5 (path: secret/a)\n",
+		     "3,9,9,-;NFS: directory secret/a contains a readdir loop. The file: secret has duplicate cookie 7\n",
+		     "4,10,9,-;cgroup: fork failed in /user.slice/secret\n", "3,11,9,-;error: /dev/shm/secret\n"),
+		"4,4,9,-;tmpfs: failed to find '#' x DEVICE=b8:0\n"
+		"4,5,9,-;netlink: 4 bytes leftover after failing in process `#'.\n"
+		"2,7,9,-;EXT4-fs error (device sda1): f:3: inode #5: block 2: comm a: path #\n"
+		"4,8,9,-;BTRFS warning (device sda): i/o error at 5 on dev /dev/mapper/a-b, root 5 (path: #\n"
+		"4,10,9,-;cgroup: fork failed in #\n"
+		"3,11,9,-;error: #\n");
+}
+
+static void nothing_of_what_the_kernel_cut(void)
+{
+	char record[1100], filler[951] = { 0 };
+
+	memset(filler, 'x', sizeof(filler) - 1);
+	snprintf(record, sizeof(record), "3,1,9,-;fuse: failed on '/home/it's secret %s\n", filler);
+	CHECK_TEXT(KEPT(record), "3,1,9,-;fuse: failed on '#\n");
+}
+
+static void all_that_holds_no_name(void)
+{
+	static const char *const lines[] = {
+		"3,1,9,-;I/O error, dev sda, sector 8 op 0x0:(READ) flags 0x0\n",
+		"3,2,9,-;blk_update_request: I/O error, dev /dev/sdb, sector 8\n",
+		"4,3,9,-;clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable\n",
+		"3,4,9,-;usb 1-1: device descriptor read/64, error -71\n",
+		"3,5,9,-;ata1: link is slow to respond, can't reset, doesn't wait\n",
+		"4,6,9,-;oom_reaper: reaped process 7 (it 'is'), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB\n",
+		"3,7,9,-;Memory cgroup out of memory: Killed process 7 (a 'b) total-vm:1kB\n",
+		"6,8,9,-;Tasks in /a/'b are going to be killed due to memory.oom.group set\n",
+	};
+	char all[1000] = "";
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		strcat(all, lines[i]);
+	CHECK_TEXT(kept(lines, sizeof(lines) / sizeof(*lines)), all);
+}
+
 static void the_number_of_the_last_record_alone(void)
 {
 	CHECK_TEXT(KEPT("3,7,100,-;I/O error, dev sda\n", "12,8,101,-;error: secret\n"),
@@ -64,6 +113,9 @@ int main(void)
 	RUN(what_the_kernel_says_of_trouble);
 	RUN(nothing_that_others_say);
 	RUN(nothing_that_anybody_can_have_logged);
+	RUN(nothing_that_users_named);
+	RUN(nothing_of_what_the_kernel_cut);
+	RUN(all_that_holds_no_name);
 	RUN(the_number_of_the_last_record_alone);
 	return check_result();
 }
