@@ -107,6 +107,49 @@ def test_too_many_processes(tree: Path) -> None:
         resolve(Wanted(container="web"))
 
 
+@pytest.fixture
+def delegated(tree: Path) -> Path:
+    """A subtree where others than root may make control groups."""
+    folder = tree / "user.slice/user-1.slice"
+    folder.chmod(0o777)
+    return folder
+
+
+def populated(group: Path) -> Path:
+    group.mkdir()
+    (group / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    return group
+
+
+@pytest.mark.parametrize("name", ["machine-mine.scope", "lxc.payload.mine"])
+def test_a_name_that_a_user_gave_is_no_container(delegated: Path, name: str) -> None:
+    group = populated(delegated / name)
+    with pytest.raises(UsageError, match="container mine: no container engine knows it, and a user can") as caught:
+        resolve(Wanted(container="mine"))
+    assert caught.value.hint == f"choose one:\n  --cgroup {group}"
+    delegated.chmod(0o755)
+    assert resolve(Wanted(container="mine")).notes[0] == f"using {group}"
+
+
+def test_a_name_that_a_user_gave_too_is_ambiguous(delegated: Path) -> None:
+    populated(delegated / "machine-web.scope")
+    with pytest.raises(UsageError, match="a user can have made") as caught:
+        resolve(Wanted(container="web"))
+    assert str(caught.value.hint).count("--cgroup") == 2
+
+
+def test_engines_are_asked_before_names_of_directories_are_read(tree: Path, delegated: Path) -> None:
+    for name in ("machine-web\\x2d1.scope", f"docker-{'ab' * 32}.scope"):
+        populated(delegated / name)
+    real = tree / f"system.slice/docker-{'ab' * 32}.scope"
+    assert resolve(Wanted(container="web-1")).notes[0] == f"using {real}"
+
+
+def test_a_container_that_a_user_runs_is_found_by_its_id(delegated: Path) -> None:
+    group = populated(delegated / f"libpod-{'1d' * 32}.scope")
+    assert resolve(Wanted(container="1d1d")).notes[0] == f"using {group}"
+
+
 def engine(folder: Path, name: str, script: str) -> None:
     (folder / name).write_text(f"#!/bin/sh\n{script}\n")
     (folder / name).chmod(0o755)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -97,21 +98,31 @@ def by_unit(name: str) -> Path:
 def by_container(name: str) -> Path:
     """Return the control group of a container given by id (or its beginning) or by name.
 
-    Names are looked up through the command line of the container engines that are installed, with a deadline.
+    For a name the command line of installed container engines is asked first, with a deadline.  The name of
+    a directory counts only where root alone can have made it: users name those of a subtree that is theirs.
     """
     from perfdiag.capture import container_engines  # only needed here, and it takes time to import
 
-    found: list[Path] = []
+    what = f"--container {printable(name)}"
+    hint = "give the container's id: see docker ps, podman ps or crictl ps"
+    by_id: list[Path] = []
     if re.fullmatch(r"[0-9a-f]{4,64}", name):
-        found = list(_find(lambda directory: _container_id(directory).startswith(name)))
-    if not found:
-        found = list(_find(lambda directory: _container_name(directory) == name))
-    if not found:
-        ids = container_engines.ids(name)
-        found = list(_find(lambda directory: _container_id(directory) in ids)) if ids else []
-    return _one(
-        found, f"--container {printable(name)}", "give the container's id: see docker ps, podman ps or crictl ps"
-    )
+        by_id = list(_find(lambda directory: _container_id(directory).startswith(name)))
+    if any(map(_is_made_by_root, by_id)):
+        return _one(by_id, what, hint)
+    ids = container_engines.ids(name)
+    known = list(_find(lambda directory: _container_id(directory) in ids)) if ids else []
+    if known:
+        return _one([group for group in known if _is_made_by_root(group)] or known, what, hint)
+    if by_id:
+        return _one(by_id, what, hint)
+    named = list(_find(lambda directory: _container_name(directory) == name))
+    if named and not all(map(_is_made_by_root, named)):
+        raise UsageError(
+            f"{what}: no container engine knows it, and a user can have made a control group with that name",
+            _choice(named),
+        )
+    return _one(named, what, hint)
 
 
 def units() -> list[str]:
@@ -174,11 +185,24 @@ def _one(found: list[Path], what: str, hint: str) -> Path:
     if not found:
         raise TargetGone(f"{what}: nothing with that name runs here", hint)
     if len(found) > 1:
-        raise UsageError(
-            f"{what} matches {len(found)} control groups",
-            "choose one:\n" + "\n".join(f"  --cgroup {printable(str(path))}" for path in found[:10]),
-        )
+        raise UsageError(f"{what} matches {len(found)} control groups", _choice(found))
     return found[0]
+
+
+def _choice(found: list[Path]) -> str:
+    """Return what to type instead."""
+    return "choose one:\n" + "\n".join(f"  --cgroup {printable(str(path))}" for path in found[:10])
+
+
+def _is_made_by_root(group: Path) -> bool:
+    """Return whether nobody else may make directories where this one is, nor above it; False if it is gone."""
+    tree = max((tree for tree in mounts() if group.is_relative_to(tree)), key=lambda tree: len(tree.parts))
+    try:
+        owners = {0, tree.stat().st_uid}
+        above = [each.stat() for each in group.parents if each.is_relative_to(tree)]
+    except OSError:
+        return False
+    return all(each.st_uid in owners and not each.st_mode & (stat.S_IWGRP | stat.S_IWOTH) for each in above)
 
 
 def _container_id(directory: str) -> str:
