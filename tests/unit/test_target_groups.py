@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,7 @@ def test_a_name_that_a_user_gave_is_no_container(delegated: Path, name: str) -> 
     group = populated(delegated / name)
     with pytest.raises(UsageError, match="container mine: no container engine knows it, and a user can") as caught:
         resolve(Wanted(container="mine"))
-    assert caught.value.hint == f"choose one:\n  --cgroup {group}"
+    assert caught.value.hint == f"choose one:\n  --cgroup '{group}'"
     delegated.chmod(0o755)
     assert resolve(Wanted(container="mine")).notes[0] == f"using {group}"
 
@@ -136,6 +137,16 @@ def test_a_name_that_a_user_gave_too_is_ambiguous(delegated: Path) -> None:
     with pytest.raises(UsageError, match="a user can have made") as caught:
         resolve(Wanted(container="web"))
     assert str(caught.value.hint).count("--cgroup") == 2
+
+
+def test_a_hint_can_be_pasted(delegated: Path) -> None:
+    """What a user named is one word of it."""
+    other = populated(delegated / "it's;touch proof;")
+    populated(other / "nginx.service")
+    with pytest.raises(UsageError, match="matches 2 control groups") as caught:
+        resolve(Wanted(unit="nginx"))
+    found = [shlex.split(line) for line in str(caught.value.hint).splitlines()[1:]]
+    assert ["--cgroup", str(other / "nginx.service")] in found and {len(words) for words in found} == {2}
 
 
 def test_engines_are_asked_before_names_of_directories_are_read(tree: Path, delegated: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from perfdiag.common.errors import TargetGone, UsageError
-from perfdiag.common.text import printable
+from perfdiag.common.text import printable, typed_path
 from perfdiag.facts.texts import unescaped
 
 MOUNTS = Path("/proc/self/mounts")
@@ -191,7 +191,7 @@ def _one(found: list[Path], what: str, hint: str) -> Path:
 
 def _choice(found: list[Path]) -> str:
     """Return what to type instead."""
-    return "choose one:\n" + "\n".join(f"  --cgroup {printable(str(path))}" for path in found[:10])
+    return "choose one:\n" + "\n".join(f"  --cgroup {typed_path(str(path))}" for path in found[:10])
 
 
 def _is_made_by_root(group: Path) -> bool:
