@@ -293,3 +293,12 @@ def test_who_waits_for_a_lock_of_the_kernel_reads_of_no_other_remedy_than_its_ow
         builder.row("lock.kernel", "function:rwsem_down_write_slowpath", "4 s", count=50, waker_tid=200, waker_count=50)
     found = finding(builder.model(), ID)
     assert "waits for writes to disk" in found.claim and "not the lock" not in found.claim
+
+
+def test_a_name_that_both_the_walk_and_the_scan_of_a_stack_have_is_no_left_over() -> None:
+    """As recorded of a server in Rust: the library's own function, and one that an earlier call left, stand first."""
+    scan = ["lock_contended (server)", "find_function_or_location (server)", "serve (server)"]
+    builder = Builder().thread("hog", tid=200, cpu_user="9 s")
+    builder.stack("wait", "lock.futex", object=FUTEX, user=["syscall (libc.so.6)", "serve (server)", "0x1"], scan=scan)
+    found = finding(waiters(builder), ID)
+    assert any("by serve (server)" in each.text for each in found.evidence)

@@ -19,6 +19,7 @@ WAITS_FOR_ROOM = frozenset(
     | {"unix_stream_sendmsg", "unix_dgram_sendmsg"}
 )
 _START = re.compile(r"_ZN[VKrRO]*(St)?")
+_FREE = re.compile(r"_ZL?(\d{1,3})")  # a function in no class and no namespace: its name, then its arguments
 _LENGTH = re.compile(r"L?(\d{1,3})")
 _NO_NAME = re.compile(r"h[0-9a-f]{16}|_GLOBAL__N_1")  # the hash at the end of Rust's names, a namespace without a name
 _RUST_MARKS = (("$LT$", "<"), ("$GT$", ">"), ("$u20$", " "), ("$RF$", "&"), ("..", "::"))
@@ -56,6 +57,11 @@ def readable(frame: str) -> str:
     script = _SCRIPT.fullmatch(frame)
     if script:
         return f"{script[1] or 'a function'} ({script[2]})"
+    if free := _FREE.match(frame):
+        end = free.end() + int(free[1])
+        module = frame[end:].partition(" (")[2]
+        name = frame[free.end() : end]
+        return frame if end > len(frame.partition(" (")[0]) else f"{name} ({module}" if module else name
     start = _START.match(frame)
     parts, at = ["std"] if start and start[1] else [], start.end() if start else len(frame)
     while (digits := _LENGTH.match(frame, at)) is not None:

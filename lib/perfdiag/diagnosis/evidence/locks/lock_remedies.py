@@ -168,8 +168,9 @@ def waiting_code(model: Model, account: str, key: str | None = None) -> dict[str
     sampled time."""
     weights: dict[str, int] = {}
     for stack in model.wait_stacks(account, key=key):
-        # Where frames are missing, scanning the stack finds the caller that the frames left out.
-        name = plain(caller((*stack.scan, *stack.user)))
+        # Where frames are missing, scanning the stack finds the caller that the frames left out. A name that both have
+        # was not left from an earlier call.
+        name = plain(caller(each for each in stack.user if each in stack.scan) or caller((*stack.scan, *stack.user)))
         if name and stack.weight_ns:  # a stack of a wait that took no time stands for none of it
             weights[name] = weights.get(name, 0) + stack.weight_ns
     return weights
