@@ -47,7 +47,8 @@
 #
 # CAVEATS
 #   Of a statement 383 bytes are read. It ends with ... where it is longer, and where dialects differ on what is a
-#   literal: a backslash in quotes, a comment that begins with # or inside another. Kinds beyond 4000 share a row.
+#   literal: a backslash in quotes, a comment that begins with #, is code (/*! */) or stands inside another. A value
+#   without quotes (SET x = y) is shown. Kinds beyond 4000 share a row.
 #   PostgreSQL: what a client sends at once (several statements, or to parse, bind and execute) counts as one: the last
 #   is named. MariaDB, MySQL: likewise; to prepare a statement does not count, each time that it is run does.
 #   A statement that has not ended is missing: pg_stat_activity and SHOW PROCESSLIST show it.
@@ -237,12 +238,21 @@ TRACEPOINTS = ("sched_process_fork", "sched_process_exit")
 
 
 # What a statement consists of; the first thing that is none of these, or cut off, ends what is shown of it.
-BLANK = r"\s | /\*((?!/\*|\*/).)*\*/ | --(?=\s)[^\n]*"
 NUMBER = r"\.?\d[\w.]*"
 PLAIN = r"[^\W\d][\w$]* | \$\d+ | -(?!-) | /(?!\*) | [+*=<>(),.;:!%&|^~?@\[\]{}]"
-DIALECTS = {  # text in quotes, and names in quotes; a backslash may make the quote behind it part of the text
-    "PostgreSQL": (r"('[^'\\]*')+ | \$(?P<tag>([^\W\d]\w*)?)\$.*?\$(?P=tag)\$", r'("[^"]*")+'),
-    "MariaDB": (r"""('[^'\\]*')+ | ("[^"\\]*")+""", r"(`[^`]*`)+"),
+DIALECTS = {
+    # Text in quotes, and names in quotes; a backslash may make the quote behind it part of the text. Then comments:
+    # some are code for MariaDB, and PostgreSQL also ends one at a carriage return.
+    "PostgreSQL": (
+        r"('[^'\\]*')+ | \$(?P<tag>([^\W\d]\w*)?)\$.*?\$(?P=tag)\$",
+        r'("[^"]*")+',
+        r"/\*((?!/\*|\*/).)*\*/ | --(?=[ \t-\r])[^\n\r]*",
+    ),
+    "MariaDB": (
+        r"""('[^'\\]*')+ | ("[^"\\]*")+""",
+        r"(`[^`]*`)+",
+        r"/\*(?![!M+])((?!/\*|\*/).)*\*/ | --(?=[ \t-\r])[^\n]*",
+    ),
 }
 LISTS = ((re.compile(r"\?(, ?\?)+"), "?, ..."), (re.compile(r"(\([^()]*\))(, ?\1)+"), r"\1, ..."))
 MOST_BYTES = 383  # of a statement, as in PROGRAM
@@ -253,8 +263,8 @@ FINER = math.log(1.03)  # lengths are kept within 3 %
 @functools.lru_cache(10_000)
 def without_literals(text, server):
     """Return a statement with ? for each literal; what may be one, or is not understood, is left out."""
-    quoted, name = DIALECTS.get(server, DIALECTS["MariaDB"])
-    token = f"(?P<blank>({BLANK})+)|(?P<literal>{quoted}|{NUMBER})|(?P<plain>{name}|{PLAIN})"
+    quoted, name, comment = DIALECTS.get(server, DIALECTS["MariaDB"])
+    token = f"(?P<blank>([ \\t-\\r]|{comment})+)|(?P<literal>{quoted}|{NUMBER})|(?P<plain>{name}|{PLAIN})"
     shown, at = [], 0
     while at < len(text):
         match = re.compile(token, re.DOTALL | re.VERBOSE).match(text, at)
