@@ -49,7 +49,8 @@
  *   with 2 CPUs by make bench ARGS=dtrace.
  *
  * CAVEATS
- *   STATEMENT has at most 48 letters and ends before the first quote, digit, dollar, colon, minus or slash.
+ *   STATEMENT has at most 48 letters and ends before the first quote, digit, dollar, colon, minus or slash; behind a
+ *   comment it is empty. A value without quotes (SET x = y) is shown.
  *   What a client sends at once (several statements, or to parse, bind and execute) counts as one: the last is named.
  *   A statement that has not ended is missing: pg_stat_activity shows it. Failed ones look like others.
  *
@@ -79,7 +80,8 @@ postgresql$1:::statement-status
 postgresql$1:::statement-status
 /arg0 != 0/
 {
-	self->text = substr(strtok(copyinstr(arg0), "!\"#$%&'-/0123456789:"), 0, 48);
+	this->text = strjoin(" ", copyinstr(arg0)); /* strtok() would skip a quote in front; the blank is none */
+	self->text = substr(strtok(this->text, "!\"#$%&'-/0123456789:"), 1, 48);
 }
 
 /* count a statement whose beginning was not seen */

@@ -208,6 +208,15 @@ def test_statements_of_a_server(guest: Guest, cleanup: Cleanup, dtrace: Any, upd
     seen.check_golden(update)
 
 
+def test_a_comment_in_front_of_a_statement_is_not_shown(guest: Guest, cleanup: Cleanup, dtrace: Any) -> None:
+    session = cleanup.enter_context(Session(guest))
+    script = dtrace("sqlq", session.server_pid)
+    session.here("for i in 1 2 3; do echo '/* secret */ SELECT pg_sleep(0.05);'; done >in; echo '\\q' >in")
+    assert session.end() == 0
+    seen = script.stop()
+    assert seen.sum("statement_ns") >= 3 and "secret" not in seen.text
+
+
 def test_listing(guest: Guest, update: bool) -> None:
     """The probes that tests/unit/test_dtrace.py looks for: all of some providers, of others those that scripts name."""
     guest.run(f"for module in {MODULES}; do modprobe $module; done")
