@@ -156,6 +156,14 @@ def test_nothing_recorded_is_neither_guest_nor_bare_metal() -> None:
         ),
         ("4,900,512,-;tsc: Marking TSC unstable due to clocksource watchdog\n", True),
         ("4,700,1111,-;Clocksource tsc unstable (delta = -131624372 ns)\n", True),  # Linux 3
+        ("4,7,9,-;Marking TSC unstable due to check_tsc_sync_source failed\n", True),
+        (
+            "4,7,9,-;clocksource: timekeeping watchdog on CPU3: wd-tsc-wd excessive read-back delay of 60000ns vs. "
+            "limit of 50000ns, wd-wd read-back delay only 500ns, attempt 3, marking tsc unstable\n",
+            True,
+        ),
+        ("4,7,9,-;tsc unstable[4662] bad frame in rt_sigreturn frame:0 ip:0\n", None),
+        ("3,8,9,-;tmpfs: Unknown parameter 'tsc: Marking TSC unstable due to me'\n", None),
         ("6,9000,99999,-;nfs: server nas1 not responding, still trying\n", None),
     ],
 )

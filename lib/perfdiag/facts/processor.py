@@ -89,6 +89,14 @@ def _rated_hz(texts: Texts, model: str) -> int | None:
     return None
 
 
+# The whole of what the kernel says: it is longer than a name that a process gave itself, which a line may begin with.
+MARKED_UNSTABLE = re.compile(
+    r"(?:clocksource: )?timekeeping watchdog.{0,300}?\bmarking (?:clocksource )?'?[\w-]{1,32}'? (?:as )?unstable|"
+    r"(?:tsc: )?Marking TSC unstable|Clocksource \w{1,32} unstable \(",
+    re.IGNORECASE,
+)
+
+
 def read_clocksource(texts: Texts) -> Clocksource | None:
     """Read the clock source; the log tells whether the kernel gave up the TSC."""
     directory = "/sys/devices/system/clocksource/clocksource0"
@@ -97,7 +105,7 @@ def read_clocksource(texts: Texts) -> Clocksource | None:
         return None
     logs = [text for phase in ("begin", "end") if (text := texts.text("/dev/kmsg", phase)) is not None]
     lines = [line.partition(";")[2] for text in logs for line in lines_of(text)]
-    unstable = [line for line in lines if _says_unstable(line.lower())]
+    unstable = [line for line in lines if MARKED_UNSTABLE.match(line)]
     from_boot = any("clocksource: " in line or "Switched to clocksource" in line for line in lines)
     return Clocksource(
         current=current,
@@ -105,12 +113,6 @@ def read_clocksource(texts: Texts) -> Clocksource | None:
         marked_unstable=True if unstable else False if from_boot else None,
         log_line=unstable[0] if unstable else None,
     )
-
-
-def _says_unstable(line: str) -> bool:
-    """Return whether a line of the log says that of a clock source: "Marking TSC unstable due to ..."."""
-    named = [at for word in ("tsc ", "clocksource ") if (at := line.find(word)) >= 0]
-    return bool(named) and line.find("unstable", min(named)) >= 0
 
 
 def read_cpu_times(texts: Texts) -> Mapping[str, int]:
