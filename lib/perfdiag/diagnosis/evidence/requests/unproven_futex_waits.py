@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
@@ -36,19 +37,19 @@ class Waits:
         """Time of requests."""
         return sum(self.parts.values())
 
-    @property
+    @cached_property
     def roots(self) -> Mapping[str, int]:
         """What was waited for behind them, by account, as far as that was seen."""
         return self._further or self._sums
 
-    @property
+    @cached_property
     def root(self) -> str:
         """What most of it was behind them; "" if that is unknown, or several things."""
         root = max(self.roots, key=lambda each: self.roots[each], default="")
         whole_ns = sum(self._further.values()) or self.ns
         return root if root and self.roots[root] >= locks_policy.holder_root_share * whole_ns else ""
 
-    @property
+    @cached_property
     def holder(self) -> int:
         """The thread that was in the root for most of that time, 0 if that were several, or is unknown."""
         of = {tid: ns for (root, tid), ns in self.seen.items() if tid and root == self.root}
@@ -60,14 +61,14 @@ class Waits:
         """The part of it that was seen."""
         return min(1.0, sum(self.roots.values()) / self.ns)
 
-    @property
+    @cached_property
     def _sums(self) -> Mapping[str, int]:
         sums: defaultdict[str, int] = defaultdict(int)
         for (root, _), ns in self.seen.items():
             sums[root] += ns
         return sums
 
-    @property
+    @cached_property
     def _further(self) -> Mapping[str, int]:
         """What those saw of a queue who saw more than that whoever is before them waits, too: they stand for all.
 
