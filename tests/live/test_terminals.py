@@ -13,7 +13,7 @@ MS = 1_000_000
 
 # Prints to a terminal that nobody reads, or that is read slowly; "now": until it is full, before it is recorded.
 PRINTING = """
-import os, pty, subprocess, sys, time
+import os, pty, subprocess, sys, threading, time
 reader, writer = pty.openpty()
 if sys.argv[1] in ("slowly", "together"):
     text = "import os, time\\nwhile True: os.read(0, 64); time.sleep(0.02)"
@@ -21,10 +21,12 @@ if sys.argv[1] in ("slowly", "together"):
 print(0, flush=True)
 if sys.argv[1] == "later":
     time.sleep(0.9)
+def write():
+    while True:
+        os.write(writer, b"a line\\n" * 20)
 if sys.argv[1] == "together":
-    os.fork()
-while True:
-    os.write(writer, b"a line\\n" * 20)
+    threading.Thread(target=write, daemon=True).start()
+write()
 """
 
 

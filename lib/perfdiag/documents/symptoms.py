@@ -116,6 +116,7 @@ SYMPTOMS = (
             "MEM-DIRTY-THROTTLE",
             "MEM-CACHE-MISSES",
             "DIR-HUGE",
+            "FS-FULL",
         ),
         "Look at DISK-ERRORS before anything else: data may be lost.",
     ),

@@ -1,8 +1,7 @@
 """Host facts, typed: what the recorded texts of /proc and /sys mean.
 
 Every property is parsed when first asked for.  What is not known is None (or absent from a mapping), never zero, and
-`Facts.reason` says why.  Counters called deltas run from the begin of the window to its end.
-Own small parsers, because psutil and pyroute2 read the live host and cannot read recorded texts.
+`Facts.reason` says why.  Deltas are counted from the window's begin to its end.  psutil and pyroute2 read the live host.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from perfdiag.facts import (
     cgroup,
+    clock_limits,
     hypervisor,
     memory,
     mountstats,
@@ -21,11 +21,9 @@ from perfdiag.facts import (
     processor,
     storage,
 )
-from perfdiag.facts import (
-    clock_limits as limits,
-)
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.clock_limits import ClockLimits, PowerZone
+from perfdiag.facts.file_systems import FileSystem, read_file_systems
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.jvm import HotSpot, read_machines
 from perfdiag.facts.kernel_log import KernelLog, LogLine, OomReport, read_kernel_log
@@ -93,7 +91,7 @@ class Facts:
     @fact
     def clock_limits(self) -> ClockLimits | None:
         """What may hold the clock of all CPUs down; None where the host shows none of it."""
-        return limits.read_clock_limits(self.texts)
+        return clock_limits.read_clock_limits(self.texts)
 
     @fact
     def thermal_throttle_events(self) -> int | None:
@@ -185,6 +183,11 @@ class Facts:
     def kernel_threads(self) -> Mapping[str, memory.KernelThread]:
         """ "ksmd" and "khugepaged"; absent: not recorded."""
         return memory.read_kernel_threads(self.texts)
+
+    @fact
+    def file_systems(self) -> Sequence[FileSystem]:
+        """Those of this host on which the targets have files open for writing."""
+        return read_file_systems(self.texts)
 
     @fact
     def numa_nodes(self) -> Sequence[NumaNode]:
@@ -392,7 +395,6 @@ __all__ = [
     "SamePageMerging",
     "Swap",
     "Tcp",
-    "Texts",
     "TransparentHugePages",
     "WritebackLimits",
 ]

@@ -2,7 +2,7 @@
 /*
  * Between the parts of the host facts: facts/list.c says what is wanted, facts/cgroups.c which directories of the
  * targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file, facts/cpuid.c,
- * facts/nfs_connections.c, facts/listeners.c and facts/hotspot.c what is none, facts.c does it in children with a deadline.
+ * facts/nfs_connections.c, facts/listeners.c, facts/file_systems.c and facts/hotspot.c what is none, facts.c does it in children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
@@ -81,6 +81,10 @@ void fact_read_cpuid(const char *path, struct fact_text *fact);
 void fact_read_nfs_connections(const struct wanted *wanted, struct fact_text *fact);
 #define LISTENERS_FACT SOCKET_FACTS "/listen/" /* and of the sockets that process PID listens on */
 void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact);
+
+/* How much room there is where a process writes: facts/file_systems.c. */
+#define FILE_SYSTEMS_FACT "/file_systems/" /* and the process */
+void fact_read_file_systems(const struct wanted *wanted, struct fact_text *fact);
 
 /* Counters of a Java virtual machine: facts/hotspot.c. */
 #define HOTSPOT_FACTS "/hotspot/" /* and the process */

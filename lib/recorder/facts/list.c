@@ -339,6 +339,8 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 
 		snprintf(path, sizeof(path), LISTENERS_FACT "%d", pids[i]);
 		err = wanted_add(list, path, 0, NULL);
+		snprintf(path, sizeof(path), FILE_SYSTEMS_FACT "%d", pids[i]);
+		err = err ?: wanted_add(list, path, 0, NULL);
 	}
 	return err;
 }

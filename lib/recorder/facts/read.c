@@ -241,6 +241,8 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 		return fact_read_nfs_connections(wanted, fact);
 	if (strncmp(wanted->path, LISTENERS_FACT, strlen(LISTENERS_FACT)) == 0)
 		return fact_read_listeners(wanted, fact);
+	if (strncmp(wanted->path, FILE_SYSTEMS_FACT, strlen(FILE_SYSTEMS_FACT)) == 0)
+		return fact_read_file_systems(wanted, fact);
 	if (strncmp(wanted->path, HOTSPOT_FACTS, strlen(HOTSPOT_FACTS)) == 0)
 		return fact_read_hotspot(wanted, fact);
 	real_path(wanted->path, path);

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share, size_bytes
 
 
 class FilesystemPolicy(Family):
     title = "directories and remote file systems other than NFS"
 
+    full_bytes = size_bytes(
+        1 << 20,
+        "A file system with less than this left is full: programs ask for more at once.",
+    )
+    full_share = share(
+        0.0005,
+        "The same of large ones: what is left in the last thousandths is in pieces.",
+    )
     directory_samples = count(
         20,
         "With fewer samples the error of the share exceeds half of it.",

@@ -1,0 +1,89 @@
+"""FS-FULL: a file system that the target writes to has no room left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfdiag.common.text import typed_path
+from perfdiag.common.units import size
+from perfdiag.diagnosis.evidence.fix_checks import checked
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import filesystem_policy
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.significance import brief, fix, percent, plain
+from perfdiag.facts.file_systems import FileSystem
+from perfdiag.model.model import Model
+
+ID = "FS-FULL"
+
+
+@rule(
+    ID,
+    title="A file system that the target writes to is full",
+    accounts=(),
+    meaning="A file system on which the target has files open for writing has no free space, or no free inodes. Writes"
+    " fail there (ENOSPC); many programs then wait, sleep and try again, or write their errors to a log that is full"
+    " as well. It claims no time: what the target waits for meanwhile has findings of its own.",
+    measured="statfs() of the local file systems on which the target has files open for writing, when the window began"
+    " and ended. Network file systems are not asked: they might not answer.",
+    alternatives="Space that is reserved for root (ext4 keeps 5 %), which the target may use if it is root.",
+    remedies="Free space or inodes, or make the file system larger. A deleted file that a process has open still takes"
+    " its space.",
+    verify="df -h and df -i show free space and inodes.",
+)
+def full(model: Model) -> Iterable[Outcome]:
+    """Yield one finding for each file system without room, else the one with least."""
+    known = model.facts.file_systems
+    found = [finding for each in known if (finding := _finding(model, each))]
+    yield from found
+    if found:
+        return
+    least = min(known, key=_room, default=None)
+    if least is None:
+        yield Silence(ID, "no local file system is known that the target writes to", "df -h; df -i")
+        return
+    yield Check(ID, f"{percent(_room(least))} of {plain(_name(model, least))} is free", 1 - _room(least), "share")
+
+
+def _room(each: FileSystem) -> float:
+    """Return the part that is free, of the space or the inodes, whichever is less."""
+    space = each.available_bytes / each.size_bytes if each.size_bytes else 1.0
+    return min(space, each.free_inodes / each.inodes) if each.inodes else space
+
+
+def _name(model: Model, each: FileSystem) -> str:
+    """Return where it is mounted, else its device."""
+    mount = model.facts.mount_of(each.device)
+    return mount.mountpoint if mount else each.device
+
+
+def _finding(model: Model, each: FileSystem) -> Finding | None:
+    least_bytes = max(filesystem_policy.full_bytes, filesystem_policy.full_share * each.size_bytes)
+    space = each.size_bytes > 0 and each.available_bytes < min(least_bytes, each.size_bytes / 2)
+    inodes = each.inodes > 0 and not each.free_inodes
+    if not space and not inodes:
+        return None
+    name, path = plain(_name(model, each)), typed_path(_name(model, each))
+    lacks = "space" if space else "inodes"
+    left = f"{size(each.available_bytes)} of {size(each.size_bytes)} is free"
+    if not space:
+        left = f"none of {each.inodes:,} inodes is free"
+    largest = f"du -xh {path} | sort -h | tail" if space else f"du --inodes -x {path} | sort -n | tail"
+    return conclude(
+        model,
+        {},
+        headline=f"The file system {brief(name)}, on which the target writes, has no {lacks} left",
+        claim=f"The file system {name} has no {lacks} left: {left}. The target has files open for writing there.",
+        mechanism=Mechanism.FAILED,
+        severity=Severity.CRITICAL,
+        evidence=[Evidence(f"{left} on {name} ({each.device})", float(each.available_bytes), "bytes", "statfs")],
+        remedies=[
+            fix(f"delete what is not needed: {largest}; what is deleted and still open: lsof +L1 {path}"),
+            fix("make the file system larger, or move what is written there"),
+        ],
+        alternatives=["root may still use what is reserved for it"] if space else [],
+        verify=checked(f"df -h {path}; df -i {path}", "space and inodes are free"),
+    )
+
+
+__all__ = ["full"]

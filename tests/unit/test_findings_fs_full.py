@@ -1,0 +1,67 @@
+"""FS-FULL: no space, no inodes, room enough, or nothing known."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.diagnosis.rule import Severity
+from perfdiag.facts.file_systems import FileSystem
+from perfdiag.model.model import Model
+
+from unit.support import Builder
+from unit.support.facts import facts
+from unit.support.judging import check, finding, findings, knowing, silence
+
+ID = "FS-FULL"
+GIB, MIB = 1 << 30, 1 << 20
+PLENTY = FileSystem("8:1", 100 * GIB, 40 * GIB, 1_000_000, 900_000, (100,))
+
+
+def writing(*known: FileSystem) -> Model:
+    return knowing(Builder().thread("app", cpu_user="1 s").model(), file_systems=list(known))
+
+
+def test_a_full_file_system_that_is_mounted() -> None:
+    builder = Builder().thread("app", cpu_user="1 s")
+    builder.fact("/proc/self/mountinfo", "25 1 8:16 / /var/log rw - ext4 /dev/sdb rw\n")
+    builder.fact("/file_systems/100", "8:16 4096 262144 13000 0 65536 9\n")
+    found = finding(builder.model(), ID)
+    assert found.headline == "The file system /var/log, on which the target writes, has no space left"
+    assert "du -xh /var/log" in found.remedies[0].text
+
+
+@pytest.mark.parametrize(
+    ("full", "lacks"),
+    [
+        (FileSystem("8:2", 100 * GIB, 0, 1_000_000, 9, (100,)), "space"),
+        (FileSystem("8:2", 100 * GIB, 40 * MIB, 1_000_000, 9, (100,)), "space"),
+        (FileSystem("0:40", 64 * MIB, 4096, 0, 0, (100,)), "space"),
+        (FileSystem("8:2", 100 * GIB, 40 * GIB, 1_000_000, 0, (100,)), "inodes"),
+    ],
+)
+def test_a_file_system_without_room(full: FileSystem, lacks: str) -> None:
+    found = finding(writing(PLENTY, full), ID)
+    assert found.severity is Severity.CRITICAL and not found.claims
+    assert f"has no {lacks} left" in found.claim and full.device in found.evidence[0].text
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        PLENTY,
+        FileSystem("8:2", 100 * GIB, 60 * MIB, 0, 0, (100,)),
+        FileSystem("0:40", MIB, MIB, 0, 0, (100,)),  # small, and empty
+    ],
+)
+def test_a_file_system_with_room(room: FileSystem) -> None:
+    assert not findings(writing(room), ID)
+    assert check(writing(PLENTY, room), ID).text.endswith("is free")
+
+
+def test_nothing_is_known_of_network_file_systems() -> None:
+    assert silence(writing(), ID)
+
+
+def test_what_the_recorder_tells() -> None:
+    line = "8:1 4096 1000 300 250 64 8\n"
+    known = facts({"/file_systems/7": line + "8:2 1 2\nx\n"}, {"/file_systems/8": line}).file_systems
+    assert known == [FileSystem("8:1", 4096 * 1000, 4096 * 250, 64, 8, (7, 8))]
