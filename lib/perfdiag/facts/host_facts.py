@@ -1,7 +1,7 @@
 """Host facts, typed: what the recorded texts of /proc and /sys mean.
 
 Every property is parsed when first asked for.  What is not known is None (or absent from a mapping), never zero, and
-`Facts.reason` says why.  Deltas are counted from the window's begin to its end.  psutil and pyroute2 read the live host.
+`Facts.reason` says why.  Deltas are counted from the window's begin to its end.  psutil and pyroute2 read a live host.
 """
 
 from __future__ import annotations
