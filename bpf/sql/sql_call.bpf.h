@@ -25,6 +25,18 @@ struct {
 
 static __u32 sql_digests_made;
 
+static __always_inline bool make_digest_of_message(struct statement_text *text, const struct sql_message *message,
+						   __u64 address)
+{
+	text->server = message->server;
+	address += message->text_at;
+	if (message->server == SQL_MARIADB ? !read_text_at(text, address, message->text_bytes)
+					   : !read_string_at(text, address, message->text_bytes))
+		return false;
+	make_digest(text);
+	return true;
+}
+
 /*
  * Reads the message at an address; returns whether it is one of an SQL server's and lies in the buffer as a whole.
  * Global, so that the verifier walks it once.
@@ -40,7 +52,10 @@ __weak __noinline int read_message(struct sql_scratch *scratch, __u64 address, _
 	if (bytes <= SQL_TAIL_BYTES || bytes > room || bpf_probe_read_user(scratch->head, looked_at, (void *)address) ||
 	    bpf_probe_read_user(scratch->tail, SQL_TAIL_BYTES, (void *)(address + bytes - SQL_TAIL_BYTES)))
 		return 0;
-	return read_sql_message(&scratch->message, scratch->head, scratch->tail, bytes, sure);
+	if (!read_sql_message(&scratch->message, scratch->head, scratch->tail, bytes, sure))
+		return 0;
+	return !scratch->message.unsure || (make_digest_of_message(&scratch->text, &scratch->message, address) &&
+					    is_verb(scratch->text.digest.text));
 }
 
 /* Where the current call's message lies: see find_text(); 0: it is none of an SQL server's. */
@@ -65,16 +80,11 @@ static __always_inline __u64 digest_of_message(struct statement_text *text, cons
 					       __u64 address)
 {
 	struct kept_digest *kept;
-	bool readable, made = false;
+	bool made = false;
 	__u64 hash;
 
-	text->server = message->server;
-	address += message->text_at;
-	readable = message->server == SQL_MARIADB ? read_text_at(text, address, message->text_bytes)
-						  : read_string_at(text, address, message->text_bytes);
-	if (!readable)
+	if (!make_digest_of_message(text, message, address))
 		return 0;
-	make_digest(text);
 	hash = text->hash;
 	if (bpf_map_lookup_elem(&sql_digests, &hash))
 		return hash;

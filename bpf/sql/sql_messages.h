@@ -8,7 +8,8 @@
  * little-endian order, a sequence number, 0 at the first, a command.
  *
  * Ports tell nothing, and any protocol may begin like that.  So lengths must fit exactly, and a text must begin with a
- * word that statements begin with: the digest of a text that is none would keep its words, which may be secrets.
+ * word that statements begin with, behind comments: the digest of a text that is none would keep its words, which may be
+ * secrets.
  */
 #pragma once
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct sql_message {
 	__u32 text_at, text_bytes; /* PostgreSQL: at most so many, the text ends with a zero */
 	__u32 next_at;		   /* where the next message begins; 0: there is none */
 	__u64 prepared;		   /* of its name, or its number */
+	bool unsure;		   /* its text begins with a comment: is_verb() has to be asked of its digest */
 };
 
 static inline __u32 big_endian(const char *bytes)
@@ -67,6 +69,13 @@ static inline bool is_verb(const char *text)
 	case VERB('d', 'e', 'c', 'l'): return true;
 	}
 	return false;
+}
+
+/* What pools and mappers of objects put before the word, to tell in the server's log who asks. */
+static inline bool begins_with_comment(const char *text)
+{
+	return (text[0] == '/' && text[1] == '*') || (text[0] == '-' && text[1] == '-') || text[0] == '#' ||
+	       text[0] == ' ' || text[0] == '\n' || text[0] == '\r' || text[0] == '\t';
 }
 
 /* The index behind the zero that ends the string at `at`; 0: it does not end within what is looked at. */
@@ -160,5 +169,8 @@ static inline bool read_sql_message(struct sql_message *message, const char *hea
 	at = message->text_at;
 	if (sure || message->command == SQL_EXECUTE)
 		return true;
-	return at <= SQL_HEAD_BYTES - 4 && is_verb(head + at);
+	if (at > SQL_HEAD_BYTES - 4)
+		return false;
+	message->unsure = begins_with_comment(head + at);
+	return message->unsure || is_verb(head + at);
 }

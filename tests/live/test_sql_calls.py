@@ -63,6 +63,13 @@ def send(data, vector=False):
 def postgresql(text, again):
     send(message(b"Q", text + b"\\0"))
 
+def commented(text, again):
+    comment = b"/*dddbs='%s',%s*/ " % (marker.encode(), b",".join(b"k%d='v'" % n for n in range(30)))
+    send(message(b"Q", comment + text + b"\\0"))
+
+def commented_mariadb(text, again):
+    send(command(3, b"/* %s */\\n" % marker.encode() + text))
+
 def vector(text, again):
     send(message(b"Q", text + b"\\0"), True)
 
@@ -148,6 +155,8 @@ def calls(recording: Recording) -> dict[str, schema.SqlCall]:
     [
         ("postgresql", "postgresql"),
         ("vector", "postgresql"),
+        ("commented", "postgresql"),
+        ("commented_mariadb", "mariadb"),
         ("extended", "postgresql"),
         ("prepared", "postgresql"),
         ("mariadb", "mariadb"),

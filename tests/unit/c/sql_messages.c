@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <linux/types.h>
 #include "core/records.h"
+#include "sql/digest_rules.h"
 #include "sql/sql_messages.h"
 #include "check.h"
 
@@ -96,10 +97,46 @@ static void commands_of_mariadb_are_the_first_of_their_kind(void)
 
 static void a_text_may_begin_with_anything_where_others_came_before(void)
 {
-	static const char query[] = "Q\0\0\0\x13/* a */ SELECT\0";
+	static const char query[] = "Q\0\0\0\x13[* a *] SELECT\0";
 
 	CHECK(!read_bytes(query, sizeof(query) - 1, false));
 	CHECK(read_bytes(query, sizeof(query) - 1, true));
+}
+
+/* As the programs do it: the first word is that of the digest, which holds no comments. */
+static bool is_statement_behind(const char *text)
+{
+	static struct digest digest;
+	char bytes[600] = "Q";
+	size_t length = strlen(text);
+
+	bytes[3] = (length + 5) >> 8, bytes[4] = length + 5;
+	memcpy(bytes + 5, text, length);
+	if (!read_bytes(bytes, length + 6, false) || !message.unsure)
+		return false;
+	begin_digest(&digest, message.server, 1);
+	for (size_t i = 0; i < length; i++)
+		if (digest_letter(&digest, text[i], text[i + 1]))
+			break;
+	end_digest(&digest);
+	return is_verb(digest.text);
+}
+
+static void comments_stand_before_the_first_word(void)
+{
+	CHECK(is_statement_behind("/*dddbs='shop',traceparent='00-1-01'*/ SELECT a FROM t"));
+	CHECK(is_statement_behind("-- who asks\n/* and why */\n  update t set a = 1"));
+	CHECK(is_statement_behind("\n\tSELECT 1"));
+	CHECK(is_statement_behind("/* select generatedAlias0 from com.example.shop.order.Item as generatedAlias0 where "
+				  "generatedAlias0.order.customer.address.city=:param0 order by generatedAlias0.name "
+				  "asc */ select item0_.id from item item0_"));
+	CHECK(!is_statement_behind("/* select */ secret words"));
+	CHECK(!is_statement_behind("/* select 1"));
+	CHECK(!is_statement_behind("-- select 1"));
+	CHECK(!is_statement_behind("secret /* */ select"));
+	CHECK(!is_statement_behind("/*x*/"));
+	CHECK(IS_STATEMENT("Q\0\0\0\x0dSELECT 1\0"));
+	CHECK(!message.unsure);
 }
 
 static void no_bytes_make_it_read_outside_of_what_it_was_given(void)
@@ -134,6 +171,7 @@ int main(void)
 	RUN(names_that_do_not_end_are_not_followed);
 	RUN(commands_of_mariadb_are_the_first_of_their_kind);
 	RUN(a_text_may_begin_with_anything_where_others_came_before);
+	RUN(comments_stand_before_the_first_word);
 	RUN(no_bytes_make_it_read_outside_of_what_it_was_given);
 	return check_result();
 }
