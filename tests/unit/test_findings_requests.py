@@ -249,6 +249,18 @@ def test_readers_that_wait_for_a_thread_that_serves_nobody() -> None:
     assert check(builder.model(), ELSEWHERE).number == pytest.approx(0.02, rel=0.06), "that is another thread's doing"
 
 
+@pytest.mark.parametrize(("inside_ms", "holds"), [(0, True), (20_000, False)])
+def test_a_reader_that_waits_for_a_peer_on_its_own_account_holds_up_all(inside_ms: int, holds: bool) -> None:
+    """A timer of an event loop that asks a service and blocks; or workers that wait for it in their requests."""
+    builder = Builder(comm="nginx").thread("nginx", cpu_user="100 ms", rest="net.request")
+    builder.row("net.receive", "peer:10.0.0.9:9000", durations={"300 ms": 16}).socket("peer:10.0.0.9:9000")
+    met = {"net.receive": 0.99}
+    requests(builder, {"cpu.user": 100, "net.receive": inside_ms}, delays=[90] * 400, met=met, served=False)
+    found = finding(builder.model(), PEER)
+    assert found.inside is holds and found.headline.startswith("Requests lie unread") is holds
+    assert found.remedies[0].text.startswith("do not wait for it in the thread that reads requests") is holds
+
+
 def test_a_reader_that_is_woken_at_once_listens() -> None:
     builder = Builder(comm="server").thread("server", cpu_user="1 s")
     model = requests(builder, {"cpu.user": 1000}, delays=[1] * 400, met={"wait.events": 1}, served=False).model()

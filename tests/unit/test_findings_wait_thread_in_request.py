@@ -23,7 +23,7 @@ from unit.support.shown import plain
 
 S, MS = 1_000_000_000, 1_000_000
 ID, LOCKS, FLUSH = "WAIT-THREAD-IN-REQUEST", "LOCK-CONTENTION", "DISK-FLUSH-SLOW"
-SLEEP = "WAIT-TIMER-IN-REQUEST"
+SLEEP, IDLE = "WAIT-TIMER-IN-REQUEST", "SQL-IDLE-IN-TRANSACTION"
 FUTEX, OTHER, DEVICE = "futex:0x7f00", "futex:0x7f40", "device:254:0"
 SSD = disk("254:0", "vda", kind="physical", rotational=False)
 WORKER = 300
@@ -169,6 +169,22 @@ def test_who_serves_and_tells_others_news_holds_no_lock() -> None:
     """A chat: what one was asked, the others are told."""
     builder = seen(serving(waker=102), "net.request", "10.1 s", root_tid=102)
     assert finding(builder.model(), ID).severity is Severity.INFO and not findings(builder.model(), LOCKS)
+
+
+@pytest.mark.parametrize("told", ["10.1 s", "20 s"])  # with all of it, requests of a chat are left out
+@pytest.mark.parametrize("root", ["net.request", "wait.events"])
+def test_a_statement_of_sql_waits_for_no_news_but_for_a_lock(root: str, told: str) -> None:
+    """A session in MariaDB that has changed a row, and waits for its client: others want that row."""
+    builder = (
+        serving(threads=3, waker=WORKER + 1).thread("session", tid=WORKER + 1, cpu_user="10 ms", rest=root).reads(20)
+    )
+    seen(builder, root, told, root_tid=WORKER + 1)
+    builder.line(schema.Application(100, "mariadb", "10.11", 1, ""))
+    model = builder.model()
+    found = finding(model, IDLE)
+    assert found.severity is Severity.WARNING and not findings(model, ID) and not findings(model, LOCKS)
+    assert found.headline.startswith(f"session ({WORKER + 1}) holds locks in a transaction and waits for its client")
+    assert "COMMIT" in found.remedies[0].text
 
 
 def test_behind_a_slow_flush_it_is_the_flush() -> None:

@@ -116,6 +116,10 @@ UNDECLARED: Mapping[Pair, str] = {
             "a futex is for a lock, for another thread, or a timeout ends the waits for it",
             "LOCK-CONTENTION WAIT-THREAD-IN-REQUEST, WAIT-THREAD-IN-REQUEST WAIT-TIMER-IN-REQUEST",
         ),
+        (
+            "waits for sessions of a database are told apart from those for other threads, and none is for a peer",
+            "SQL-IDLE-IN-TRANSACTION WAIT-THREAD-IN-REQUEST, CONCURRENCY-LIMIT SQL-IDLE-IN-TRANSACTION",
+        ),
         (f"the limit that slows down, and the one that kills{_BOTH}", "MEM-HIGH-THROTTLE OOM-KILL"),
         (
             f"of one connection several may be true{_BOTH}",

@@ -8,6 +8,10 @@ from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, fact
 class NetworkPolicy(Family):
     title = "connections, peers and name servers"
 
+    readers_peer_share = share(
+        0.5,
+        "Of several peers, the one that takes most of the waiting is what the readers of requests wait for.",
+    )
     limit_held_share = share(
         0.5,
         "The largest number of outstanding calls is a limit if it lasts for half of the time in which more "

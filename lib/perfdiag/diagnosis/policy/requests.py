@@ -36,6 +36,10 @@ class RequestsPolicy(Family):
         0.5,
         "At least this part of the time without a call under way must be in no account that explains it.",
     )
+    part_of_requests_share = share(
+        0.1,
+        "Waits that requests have so little of, of all that these wait for, are none of theirs.",
+    )
     handed_share = share(
         0.1,
         "What requests do not wait for is only said where nine tenths of their time were followed.",

@@ -40,8 +40,15 @@ def parked_of(recording: Recording, futexes: Futexes) -> Parked:
             if part:
                 ns[pair] += part
                 over_slo_ns[pair] += part if line.over_slo else 0
-    outside_ns = sum(line.sum_ns for line in inside if brings_news(line.root) and not is_for_answer(line))
-    return Parked(dict(ns), dict(over_slo_ns), outside_ns, _tids(recording))
+    return Parked(dict(ns), dict(over_slo_ns), _outside_ns(recording, inside), _tids(recording))
+
+
+def _outside_ns(recording: Recording, inside: Iterable[schema.Because]) -> int:
+    """Return for how long requests waited for news.  A statement of SQL asks for none: who waits in one for a session
+    that waits for its client waits for a lock which that session holds."""
+    if recording.applications:
+        return 0
+    return sum(line.sum_ns for line in inside if brings_news(line.root) and not is_for_answer(line))
 
 
 def _sums(lines: Iterable[schema.Because | schema.RequestParked]) -> Counter[tuple[int, str]]:

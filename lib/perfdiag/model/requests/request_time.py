@@ -35,9 +35,11 @@ from perfdiag.model.requests.unread_requests import Met, Reader
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 
-# A process serves requests if half of its busy time is inside of them, or if together they last for a quarter of the
-# window: not the batch job with a page of metrics.
+# A process serves requests if half of its busy time, or of its CPU time, is inside of them (threads of its own may wait
+# for each other all the time), or if together they last for a quarter of the window: not the batch job with a page of
+# metrics.
 SERVES = 0.5
+CPU = "cpu.user"  # of a request all of its CPU time, before it is divided
 LASTS = 0.25
 # Fewer requests say something only if they last for a good part of the window.
 ENOUGH_REQUESTS = 10
@@ -107,13 +109,13 @@ def request_time(
     calls accompanied them.  With an objective that some missed it is these, beyond the median.
     """
     exchanges = without_news(exchanges, parked)
-    served = [each.line for each in exchanges if each.served]
-    missed = [each for each in exchanges if each.served and each.line.over_slo]
+    served, missed = [each.line for each in exchanges if each.served], [each for each in exchanges if _missed(each)]
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
     all_rows, behind = _rows(whole, parked.ns), parts_of(awaited, whole.accounts)
     inside_ns = _inside_ns(passed_on(whole.accounts, behind), all_rows)
-    serves = _serves(whole.count + left_count, whole.ns + left_ns, inside_ns, busy_ns, window_ns)
+    mostly = max(_part(inside_ns, busy_ns), _part(whole.accounts.get(CPU, 0), sum(finer.get(CPU, {}).values())))
+    serves = _serves(whole.count + left_count, whole.ns + left_ns, mostly, window_ns)
     if not serves or unsure(served) or any(each.median_ns is None for each in missed):
         return None
     spent, slow = accounts_of(whole, all_rows), _added_parts(_excess(each, parked) for each in missed)
@@ -121,8 +123,8 @@ def request_time(
     told = added(of_slow(each.line) for each in missed) if slow else whole
     rows = _of(ranked, _rows(told, parked.over_slo_ns)) if slow else all_rows
     accompanied = _accompanied(exchanges, inside, spent.get(REST, 0))
-    ranked = _with_calls({**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}, accompanied)
-    accounts = _held_up(_divided(passed_on(ranked, behind), finer), by)
+    ranked = passed_on(_with_calls({**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}, accompanied), behind)
+    accounts = _held_up(_divided(ranked, finer), by)
     return RequestTime(
         told.count + left_count,
         sum(accounts.values()),
@@ -140,6 +142,10 @@ def request_time(
     )
 
 
+def _missed(exchange: Exchange) -> bool:
+    return exchange.served and exchange.line.over_slo > 0
+
+
 def _accompanied(exchanges: Sequence[Exchange], inside: Sequence[schema.RequestsInside], rest_ns: int) -> float:
     """Return which part of the rest is a wait for peers; who asks itself is none of its own."""
     return 0.0 if own_calls(exchanges)[0] else accompanied_part(inside, rest_ns)
@@ -151,11 +157,14 @@ def _with_calls(accounts: dict[str, int], accompanied: float) -> dict[str, int]:
     return accounts
 
 
-def _serves(count: int, ns: int, inside_ns: int, busy_ns: int, window_ns: int) -> bool:
-    """Return whether so many requests are what the target does: with most of its busy time inside of them, or lasting
-    together for a good part of the window."""
-    many = count >= ENOUGH_REQUESTS and inside_ns >= SERVES * busy_ns
-    return ns > 0 and (many or ns >= LASTS * window_ns)
+def _serves(count: int, ns: int, mostly: float, window_ns: int) -> bool:
+    """Return whether so many requests are what the target does: with most of its busy time, or CPU time, inside of
+    them, or lasting together for a good part of the window."""
+    return ns > 0 and ((count >= ENOUGH_REQUESTS and mostly >= SERVES) or ns >= LASTS * window_ns)
+
+
+def _part(ns: int, whole_ns: int) -> float:
+    return ns / whole_ns if whole_ns else 0.0
 
 
 def _of_others(accounts: dict[str, int], exchanges: Sequence[Exchange]) -> dict[str, int]:

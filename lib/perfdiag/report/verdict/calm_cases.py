@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.idle.work import is_idle
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, is_objective
+from perfdiag.model.requests.request_time import ENOUGH_REQUESTS
 from perfdiag.report.to_tell import to_tell
 from perfdiag.report.verdict import clear_of_fault, concerned_requests, unclaimed_time
 from perfdiag.report.verdict.cases import Case
@@ -18,11 +19,13 @@ from perfdiag.report.verdict.sentences import (
     Kind,
     full_thread,
     largest_found,
+    left_unread,
     next_step,
     perhaps,
     reasons,
     said,
     told,
+    unanswered,
     uncertain_ns,
 )
 from perfdiag.report.verdict.situation import Situation
@@ -34,7 +37,15 @@ SLEEPS, IDLE, BLOCKED = "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE"
 
 def _is_unknown(it: Situation) -> bool:
     more = uncertain_ns(it.model) > max(it.model.busy_ns, idle_policy.idle_target_share * it.model.window_ns)
-    return more or it.model.coverage.unexplained_share > MOST
+    return (more and not _answers_at_once(it)) or it.model.coverage.unexplained_share > MOST
+
+
+def _answers_at_once(it: Situation) -> bool:
+    """Return whether it has answered so many requests, nobody's was left, and they took so little time that what its
+    threads are blocked in is none of their business."""
+    many = sum(each.line.count for each in it.model.exchanges if each.served) >= ENOUGH_REQUESTS
+    owed = unanswered(it.model) or left_unread(it.model) or any(is_objective(each.id) for each in it.faults)
+    return many and clear_of_fault.are_prompt(it.model) and not owed
 
 
 def _faults(it: Situation) -> list[str]:

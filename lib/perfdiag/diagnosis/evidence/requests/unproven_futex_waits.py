@@ -30,7 +30,8 @@ class Waits:
     has_books: bool  # those threads are of the target, and were not folded
     news: bool  # they were not there when the waits began: they came to tell
     mutual: bool  # they serve requests, and are parked in the middle of them
-    chosen: bool = True  # the requests may be meant to wait: most of them do
+    chosen: bool = True  # the requests may be meant to wait: most of them do, and they are no statements of SQL
+    sessions: bool = False  # they are: the threads are sessions of a database
 
     @property
     def ns(self) -> int:
@@ -86,8 +87,13 @@ class Waits:
     @property
     def keeps(self) -> bool:
         """Whether those threads keep something from others while they wait for their own clients: most requests get it
-        at once, so that these are not meant to wait."""
-        return self.root == BOUND and not self.chosen
+        at once, so that these are not meant to wait, or they are statements."""
+        return not self.chosen and (self.root == BOUND or (self.sessions and self.outside))
+
+    @property
+    def holds_locks(self) -> bool:
+        """Whether statements wait for locks that a session holds while it waits for its client."""
+        return self.keeps and self.sessions
 
     @property
     def in_turn(self) -> bool:
@@ -135,6 +141,7 @@ def _waits(
             behind[root] += part * min(ns, whole) // whole
     whole_ns = sum(by_tid.values())
     threads = {tid: thread for tid in by_tid if (thread := thread_of(model, tid))}
+    sessions = bool(model.applications) and any(thread.requests_read for thread in threads.values())
     later = [tid for tid, thread in threads.items() if thread.wall_ns < whole_ns // time.count]
 
     def most(tids: Iterable[int]) -> bool:
@@ -149,7 +156,9 @@ def _waits(
         has_books=most(threads),
         news=most(later),
         mutual=most(time.parked_tids & by_tid.keys()),
-        chosen=any(is_meant_to_wait(each) for each in model.exchanges if each.served and each.line.count),
+        chosen=not sessions
+        and any(is_meant_to_wait(each) for each in model.exchanges if each.served and each.line.count),
+        sessions=sessions,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.requests.calls import spread, without_time
 from perfdiag.diagnosis.policy import general_policy, requests_policy
@@ -31,6 +33,20 @@ def not_accepted_ns(model: Model) -> int:
         return 0
     ns = unread_ns(time, time.met.unheard)
     return ns if is_felt(model, time, ns) else 0
+
+
+def hold_readers(model: Model, accounts: Collection[str]) -> bool:
+    """Return whether requests lie unread because their readers are in waits of these accounts, which are part of no
+    request: what waits in a timer or between two requests, all others wait for."""
+    time = model.request_time
+    if time is None or not time.by.followed:
+        return False
+    served = [each.line for each in model.exchanges if each.served]
+    passed_on = sum(time.met.passed_on.get(account, 0) for account in accounts)
+    unread = passed_on * sum(line.read_delay_ns for line in served)
+    inside = sum(part.sum_ns for line in served for part in line.accounts if part.account in accounts)
+    inside += sum(line.peers_ns for line in served)
+    return unread >= general_policy.fault_share * time.ns and inside < requests_policy.part_of_requests_share * unread
 
 
 def queue_claims(time: RequestTime, *, taken: bool) -> dict[Claim, int]:
@@ -112,6 +128,7 @@ __all__ = [
     "delays_of",
     "followed_time",
     "hardly_unread",
+    "hold_readers",
     "is_felt",
     "is_held_up",
     "meanwhile",

@@ -107,6 +107,8 @@ def _claim(waits: Waits, holder: str) -> str:
         doing = f"itself waits for something from outside ({waits.root})"
     if waits.keeps:
         doing = "itself waits for the next request of its client, although most requests need not wait for it"
+        if waits.holds_locks:
+            doing = "waits for its client in an open transaction, which holds their lock"
     several = len(waits.tids) > 1
     if waits.in_turn:
         claim = f"Requests wait {duration(waits.ns)} for each other, like threads that take a lock in turn"
@@ -122,6 +124,8 @@ def _headline(waits: Waits, holder: str) -> str:
     if not waits.root:
         return f"Requests wait for {whom}"
     who = f"; {brief(holder)}" if waits.in_turn else ", which"
+    if waits.holds_locks:
+        return f"{whom} holds locks in a transaction and waits for its client; statements wait for that"
     if waits.keeps:
         return f"Requests wait for {whom}{who} waits for its client"
     if waits.outside:
@@ -149,6 +153,11 @@ def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
 
 
 def _remedy(waits: Waits) -> str:
+    if waits.holds_locks:
+        return (
+            "end the transaction (COMMIT) before the client computes, calls a service or waits for a person;"
+            " SELECT * FROM information_schema.innodb_trx lists open ones with their sessions"
+        )
     if waits.keeps:
         return (
             f"find out what {waits.name} holds while it waits for its client, as a lock or an open transaction (a"

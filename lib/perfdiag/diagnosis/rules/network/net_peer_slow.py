@@ -18,6 +18,7 @@ from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_hos
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
+from perfdiag.diagnosis.evidence.requests.unread_time import hold_readers
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -40,6 +41,10 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.request_time import PEERS
 from perfdiag.recording import schema
+
+_DO_NOT_BLOCK = fix(
+    "do not wait for it in the thread that reads requests: make the call without blocking, or in another thread"
+)
 
 
 @rule(
@@ -111,6 +116,11 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     if other := given_up_calls(model, found) or _silent(model, found, sent, group):
         return other
     severity, claim, remedies, mechanism, headline = _judgement(model, found)
+    holds = found.slow and _holds_readers(model, group)
+    if holds:
+        headline = f"Requests lie unread while their reader waits for {brief(found.name)}"
+        claim += " That is part of no request: all of them wait until the thread that reads them is back."
+        remedies = [_DO_NOT_BLOCK, *remedies]
     evidence = [waits(found.waits, f"waits for {found.name}"), *sent.evidence]
     round_trip = found.round_trip_ns
     if round_trip is not None:
@@ -150,7 +160,14 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             "the peer has nothing to send yet: this is then waiting for work",
         ],
         verify=_check(model, found, mechanism),
+        inside=holds,
     )
+
+
+def _holds_readers(model: Model, group: list[Row]) -> bool:
+    accounts = {row.account for row in group}
+    most = total_ns(group) >= network_policy.readers_peer_share * model.ns(*accounts)
+    return most and hold_readers(model, accounts)
 
 
 def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -> Finding | None:

@@ -30,7 +30,7 @@ from perfdiag.model.requests.request_time import QUEUED
     measured="Time blocked inside requests that one thread served from begin to end, by futex; each wake-up"
     " (sched_waking) shows the awaited thread and what it did. For unread requests, what their reader"
     " waited for. Locks, and threads that wait for each other, are LOCK-CONTENTION; waits behind a slow"
-    " disk or peer belong to that finding.",
+    " disk or peer belong to that finding, and those for sessions of a database to SQL-IDLE-IN-TRANSACTION.",
     alternatives="Requests that are meant to wait for news (long polling); work that other threads do for them.",
     remedies="See what the awaited thread does; shorten what threads do while others wait for them.",
     verify="wait.parked is under 5 % of request time.",
@@ -42,7 +42,11 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
         yield without_time(model, THREAD, "no requests were served")
         return
     known = parked_waits(model, time)
-    found = [waits for waits in known if waits.ns >= general_policy.fault_share * time.ns and not waits.in_turn]
+    found = [
+        waits
+        for waits in known
+        if waits.ns >= general_policy.fault_share * time.ns and not waits.in_turn and not waits.holds_locks
+    ]
     unread = list(waiting_readers(model, time))
     yield from unread
     for waits in found:

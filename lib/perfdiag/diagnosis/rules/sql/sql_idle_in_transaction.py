@@ -6,10 +6,13 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
+from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
+from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import parked_waits
+from perfdiag.diagnosis.evidence.requests.waits_in_turn import finding
 from perfdiag.diagnosis.evidence.session_waits import LOCK, activity
 from perfdiag.diagnosis.evidence.sql.idle_transactions import Behind, behind, idle, name_of
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import sql_policy
+from perfdiag.diagnosis.policy import general_policy, sql_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -31,12 +34,13 @@ ID = "SQL-IDLE-IN-TRANSACTION"
 @rule(
     ID,
     title="Sessions wait for locks of a session that is idle in a transaction",
-    accounts=(LOCK,),
-    meaning="A session of PostgreSQL has changed a row or locked a table and not ended its transaction. It waits"
+    accounts=(LOCK, PARKED),
+    meaning="A session of a database has changed a row or locked a table and not ended its transaction. It waits"
     " for its client, and every session that needs the same row or table waits for that client, too.",
-    measured="The state each session publishes, at every switch: its wait event, and whether it is in a"
-    " transaction. If the lock was released in the window, the wake-up shows what the holder did while"
-    " others waited; otherwise the session idle in a transaction longest is taken to hold it.",
+    measured="The state each session publishes, at every switch: its wait event, and whether it is in a transaction. If"
+    " the lock was released in the window, the wake-up shows what the holder did while others waited; otherwise the"
+    " session idle in a transaction longest is taken to hold it. MariaDB publishes no state: statements wait on a"
+    " futex until a session that waited for its client wakes them.",
     alternatives="Another session holds the lock, if it was not released in the window: pg_blocking_pids() shows it.",
     remedies="End the transaction before the client does anything else: computes, calls another service, waits for a"
     " person. Set idle_in_transaction_session_timeout as a safety net. If each wait is a network round trip, send"
@@ -46,14 +50,24 @@ ID = "SQL-IDLE-IN-TRANSACTION"
 )
 def idle_in_transaction(model: Model) -> Iterable[Outcome]:
     """Yield one finding for all such sessions, because the remedy is the same."""
-    found = behind(model)
+    found, parked = behind(model), list(_parked(model))
+    yield from parked
     if worth(model, found.ns):
         yield _finding(model, found)
+    if parked or worth(model, found.ns):
         return
     longest = idle(model)
     words = f", longest {duration(longest.max_ns)}" if longest.count else ""
     text = f"{percent(found.ns / model.busy_ns if model.busy_ns else 0.0)} of busy time behind transactions that wait"
     yield Check(ID, f"{text} for their client{words}", float(found.ns), "ns")
+
+
+def _parked(model: Model) -> Iterable[Finding]:
+    """Yield the finding of each session of a server that does not publish what its sessions wait for."""
+    if time := model.request_time:
+        for waits in parked_waits(model, time):
+            if waits.holds_locks and waits.ns >= general_policy.fault_share * time.ns:
+                yield finding(model, time, waits)
 
 
 def _finding(model: Model, found: Behind) -> Finding:
