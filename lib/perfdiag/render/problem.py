@@ -15,7 +15,7 @@ from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import COLUMNS, ESSENTIAL, HEADING, Block, Chunk, Page, Section, clip
 from perfdiag.report.contract import Finding, Remedy, Report
-from perfdiag.report.status import CANNOT_TELL, FAULTS, IDLE_WORD, OK
+from perfdiag.report.status import CANNOT_TELL, CRITICAL, FAULTS, IDLE_WORD, OK
 from perfdiag.report.verdict.sentences import Kind
 
 LINES = 3
@@ -170,8 +170,9 @@ def fix(report: Report, page: Page) -> Section:
 
 
 def _to_mend(report: Report) -> list[tuple[int, Finding]]:
-    """Return the faults, and what is none and takes more time than each of them, where the verdict names it."""
-    found = faults(report)
+    """Return the faults, what failed first, and what is none and takes more time than each of them, where the verdict
+    names it."""
+    found = sorted(faults(report), key=lambda each: each[1].severity != CRITICAL)
     largest_ns = max((each.ns for _, each in found), default=0)
     larger = [
         (number, each)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perfdiag.common.text import typed_path
 from perfdiag.common.units import size
 from perfdiag.diagnosis.evidence.fix_checks import checked
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import filesystem_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
@@ -40,7 +41,7 @@ def full(model: Model) -> Iterable[Outcome]:
         return
     least = min(known, key=_room, default=None)
     if least is None:
-        yield Silence(ID, "no local file system is known that the target writes to", "df -h; df -i")
+        yield Silence(ID, f"no local file system is known that {subject(model)} writes to", "df -h; df -i")
         return
     yield Check(ID, f"{percent(_room(least))} of {plain(_name(model, least))} is free", 1 - _room(least), "share")
 
@@ -72,8 +73,11 @@ def _finding(model: Model, each: FileSystem) -> Finding | None:
     return conclude(
         model,
         {},
-        headline=f"The file system {brief(name)}, on which the target writes, has no {lacks} left",
-        claim=f"The file system {name} has no {lacks} left: {left}. The target has files open for writing there.",
+        headline=f"The file system {brief(name)}, on which {subject(model)} writes, has no {lacks} left",
+        claim=(
+            f"The file system {name} has no {lacks} left: {left}."
+            f" {subject(model, begin=True)} has files open for writing there."
+        ),
         mechanism=Mechanism.FAILED,
         severity=Severity.CRITICAL,
         evidence=[Evidence(f"{left} on {name} ({each.device})", float(each.available_bytes), "bytes", "statfs")],

@@ -121,17 +121,11 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         headline = f"Requests lie unread while their reader waits for {brief(found.name)}"
         claim += " That is part of no request: all of them wait until the thread that reads them is back."
         remedies = [_DO_NOT_BLOCK, *remedies]
-    evidence = [waits(found.waits, f"waits for {found.name}"), *sent.evidence]
-    round_trip = found.round_trip_ns
-    if round_trip is not None:
-        evidence.append(Evidence(f"shortest round trip {duration(round_trip)}", float(round_trip), "ns", "tcp_info"))
-    if found.repeated:
-        sent_again = f"{found.repeated:,} segments retransmitted"
-        evidence.append(Evidence(sent_again, float(found.repeated), "count", "tcp_retransmit_skb"))
+    evidence = _evidence(found, sent)
     hanging = [thread for thread, wait in still_waiting(model, *ACCOUNTS) if wait.object in keys]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
-    not_known = "the round trip to the peer was not measured" if round_trip is None else ""
+    not_known = "the round trip to the peer was not measured" if found.round_trip_ns is None else ""
     best, alike = Confidence.HIGH, ""
     if found.like_delayed:
         best, alike = Confidence.MEDIUM, "a peer that works for 40 ms and a delayed acknowledgement look alike"
@@ -162,6 +156,17 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         verify=_check(model, found, mechanism),
         inside=holds,
     )
+
+
+def _evidence(found: PeerWaits, sent: Datagrams) -> list[Evidence]:
+    evidence = [waits(found.waits, f"waits for {found.name}"), *sent.evidence]
+    round_trip = found.round_trip_ns
+    if round_trip is not None:
+        evidence.append(Evidence(f"shortest round trip {duration(round_trip)}", float(round_trip), "ns", "tcp_info"))
+    if found.repeated:
+        sent_again = f"{found.repeated:,} segments retransmitted"
+        evidence.append(Evidence(sent_again, float(found.repeated), "count", "tcp_retransmit_skb"))
+    return evidence
 
 
 def _holds_readers(model: Model, group: list[Row]) -> bool:
