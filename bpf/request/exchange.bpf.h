@@ -265,7 +265,6 @@ static __always_inline void begin_call(struct connection *connection, __u64 now)
 	__s64 before;
 
 	count_for_owner(connection);
-
 	connection->exchange = EXCHANGE_ASKED;
 	connection->begun = connection->asked = now;
 	connection->timed_out = 0;
@@ -383,6 +382,7 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 		__sync_fetch_and_add(&sum->unanswered_ns, waited_ns);
 		if (connection->direction != DIRECTION_ACCEPTED) {
 			__sync_fetch_and_add(&sum->unanswered_lasted_ns, owed_ns(connection, now));
+			add(&sum->timed_out, connection->timed_out);
 			end_busy(connection, tally, now, now);
 		} else if (owed_ns(connection, now) > sum->unanswered_longest_ns) {
 			sum->unanswered_longest_ns = owed_ns(connection, now);

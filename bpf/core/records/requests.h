@@ -164,6 +164,7 @@ struct exchange_sum {
 	__u64 unanswered;	    /* the connection ended before */
 	__u64 unanswered_ns;	    /* of these calls, while a request that they were made for waited */
 	__u64 unanswered_lasted_ns; /* of these calls, until their connection ended */
+	__u64 timed_out;	    /* of these calls, after a wait for the answer had ended by time */
 	__u64 unawaited;    /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
 	__u64 unawaited_ns; /* of these calls, until more was sent */
 	__u64 untimed; /* requests of which nothing tells whether they were answered, or had to be; of UDP: all received */
@@ -231,7 +232,7 @@ struct inside {
 	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
 };
 
-#define EXCHANGE_SUMS 36 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 37 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

@@ -25,6 +25,7 @@ PART_AND_WHOLE_COUNTS = (
     ("turns", "count"),
     ("unsure", "count"),
     ("resent", "count"),
+    ("timed_out", "unanswered"),
     ("over_slo_unsure", "over_slo"),
     ("over_slo_unsure", "unsure"),
 )

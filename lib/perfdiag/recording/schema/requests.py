@@ -106,6 +106,7 @@ class Exchange(Line, tag="exchange"):
     unanswered_ns: Nanoseconds | None = None  # of calls: while requests that they were made for waited
     unanswered_lasted_ns: Nanoseconds | None = None  # of calls, until their connection ended
     unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection was seen to end
+    timed_out: Count = 0  # of `unanswered` calls: a wait for their answer had ended by a timeout
     unawaited: Count = 0  # calls: a wait for their answer ended by a timeout, and more was sent
     unawaited_ns: Nanoseconds | None = None  # of these, until more was sent
     untimed: Count = 0  # requests of which nothing tells whether they were answered, or had to be

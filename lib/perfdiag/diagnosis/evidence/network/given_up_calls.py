@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
 from perfdiag.diagnosis.significance import brief, claims_of, duration, fault, fix, waits
 from perfdiag.model.model import Model
 
@@ -31,7 +31,7 @@ def given_up_calls(model: Model, found: PeerWaits) -> Finding | None:
         mechanism=Mechanism.SLEEP,
         inside=True,
         severity=fault(model, waited_ns),
-        best=Confidence.MEDIUM,
+        doubts=["nothing shows that an answer was due"],
         evidence=[
             waits(found.waits, f"waits for {found.name}"),
             Evidence(f"{duration(given_up_ns)} until these timeouts", float(given_up_ns), "ns", "requests"),

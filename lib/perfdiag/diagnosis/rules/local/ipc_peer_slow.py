@@ -12,6 +12,7 @@ from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import cpu_ns, subject
+from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
@@ -53,7 +54,8 @@ OTHER_END = "'s other end"
     " is a fault if that stage sleeps and others have asked it for something.",
     alternatives="A worker that reads its jobs from a pipe or socket looks like a client of a slow server. If"
     " nothing arrived at all, nothing was asked for, or only acknowledgements were sent, the finding"
-    " does not decide, unless the waits are inside requests: there nobody waits for jobs.",
+    " does not decide, unless the waits are inside requests: there nobody waits for jobs. A target that"
+    " closes a connection because nothing came in time needed an answer.",
     remedies="Measure the other process in the same way.",
     verify="Waits for the peer take less than 10 ms, or writers wait less for it.",
     elsewhere=True,
@@ -66,7 +68,7 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     for rows in [*(rows for rows in outside if worth(model, total_ns(rows))), small]:
         if worth(model, total_ns(rows)):
             found += 1
-            yield _finding(model, rows)
+            yield _in_vain(model, rows) or _finding(model, rows)
     for pipeline in own:
         if worth(model, pipeline.ns):
             found += 1
@@ -132,6 +134,13 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         verify=_check(model, whole, f"for {who}{where}", writes=writes),
         others=_others(rows, waker),
     )
+
+
+def _in_vain(model: Model, rows: list[Row]) -> Finding | None:
+    """Return the finding of an end where nobody answers, unless the waiting process may hold it itself."""
+    if maker_pid(rows[0].key) in {row.pid for row in rows}:
+        return None
+    return never_answered(model, rows, _place(model, rows, 0), fix(_measure(rows, 0)), _others(rows, 0))
 
 
 def _check(model: Model, whole: Distribution, whom: str, *, writes: bool) -> str:

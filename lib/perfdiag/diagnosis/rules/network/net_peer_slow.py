@@ -21,6 +21,7 @@ from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_findin
 from perfdiag.diagnosis.evidence.requests.unread_time import hold_readers
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
@@ -61,7 +62,7 @@ _DO_NOT_BLOCK = fix(
     " separate; connections of the target to itself are NET-SELF-SLOW. If waits of 40 ms may be delayed"
     ' acknowledgements (NET-DELAYED-ACK), the finding names both. It says "work or an answer" if nothing'
     " shows that an answer was due: no wait ended, nothing was sent between the waits, nothing ever came,"
-    " or most waits timed out.",
+    " or most waits timed out. A target that closes the connection after such a timeout needed an answer.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips; release locks before the call if"
@@ -113,7 +114,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     sent = datagrams(model, keys)
     if sent.unanswered:
         return _unanswered(model, found, sent)
-    if other := given_up_calls(model, found) or _silent(model, found, sent, group):
+    if other := _given_up(model, found) or _silent(model, found, sent, group):
         return other
     severity, claim, remedies, mechanism, headline = _judgement(model, found)
     holds = found.slow and _holds_readers(model, group)
@@ -173,6 +174,13 @@ def _holds_readers(model: Model, group: list[Row]) -> bool:
     accounts = {row.account for row in group}
     most = total_ns(group) >= network_policy.readers_peer_share * model.ns(*accounts)
     return most and hold_readers(model, accounts)
+
+
+def _given_up(model: Model, found: PeerWaits) -> Finding | None:
+    """Return the finding of waits for an answer that the target's own timeouts end; None where most are answered."""
+    if other := given_up_calls(model, found):
+        return other
+    return never_answered(model, found.rows, found.name, fix(_where(found.peers))) if found.receives else None
 
 
 def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -> Finding | None:
