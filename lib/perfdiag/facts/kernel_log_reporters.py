@@ -14,28 +14,34 @@ NAME_LETTERS = 15  # TASK_COMM_LEN - 1
 _BUS_ADDRESS = r"(?:[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|(?:[0-9]+:){3}[0-9]+|[0-9]+-[0-9.]+|[a-z_]+[0-9]+)"
 # What could be a name with more behind it comes first, and with so much of the line that it is longer than one.
 _REPORTERS = re.compile(
-    "|".join(
+    " ?(?:"
+    + "|".join(
         (
             # the block layer
             r"(?:blk_update_request|print_req_error|end_request): ",
-            r"(?:I/O|critical [a-z]+) error, dev [\w!-]+, sector [0-9]",
+            r"[A-Za-z/ ]{1,40}error, dev [\w!-]+, sector [0-9]",
             r"[Bb]uffer I/O error on dev(?:ice)? [\w!-]+, |lost (?:async )?page write|Aborting journal on device ",
             # file systems
-            r"[A-Z0-9]+(?:-fs)? (?:error|warning|critical|info) \(device [\w!-]+\)",
-            r"EXT[234]-fs\b|JBD2?\b|XFS\b|BTRFS\b|F2FS\b|FAT-fs\b|GFS2\b|OCFS2\b",
+            r"[A-Z0-9]+(?:-fs)? (?:error|warning|critical|info) \(device [\w!-]+\)|JBD2: Error -?[0-9]+ detected ",
+            r"EXT[234]-fs\b|JBD2?\b|XFS\b|BTRFS\b(?!: device label)|F2FS\b|(?:ex)?FAT-fs\b|GFS2\b|OCFS2\b|FS-Cache",
             r"[Nn][Ff][Ss]|lockd|[Rr][Pp][Cc]|CIFS|(?:lib)?ceph|9pnet",
             # disks, arrays and links
-            r"mmc[0-9]: Timeout waiting for |ata[0-9]|s[drtg] |scsi|nvme|mmc|virtio|xen|vbd|usb |nbd|rbd|drbd|loop",
-            r"md\b|raid|device-mapper|dm-|bcache|NETDEV WATCHDOG: |bond",
+            r"mmc[0-9]: Timeout waiting for |ata[0-9]|s[drtg] |scsi|SCSI|nvme|mmc|virtio|xen|vbd|nbd|rbd|drbd|loop",
+            r"md\b|raid|device-mapper|dm-|bcache|dasd|NETDEV WATCHDOG: ",
+            r"session[0-9]+: |connection[0-9:]+: |rport-[0-9:-]+: ",
+            r"(?:mpt|mega|aac|hpsa|smartpqi|3w-|qla|lpfc|arcmsr|pm80|isci|hv_)[\w-]*(?: [0-9a-f-]{36})?: ",
+            r"(?:igb|ixgbe|i40e|ice|e1000e?|tg3|bnxt?2?|mlx[45]|ena|vmxnet3|r8169)[\w-]*: ",
             # clocks and the machine
-            r"tsc|TSC|[Cc]locksource|timekeeping",
+            r"tsc|TSC|x86/tsc|hpet|[Cc]locksource|timekeeping",
             r"EDAC MC[0-9]+: [0-9]+ [CU]E [a-z]+ |EDAC|mce|\{[0-9]+\}|\[?Hardware [Ee]rror|[Mm]achine check",
-            # any driver, by the address of its device, or by its own number
-            rf"[A-Za-z][\w.-]{{0,31}} {_BUS_ADDRESS}\b[^:]{{0,40}}:",
-            r"[a-z][\w-]{0,30}[0-9]: ",
+            # any driver, by the address of its device
+            rf"[A-Za-z][\w.-]{{0,31}} \[?{_BUS_ADDRESS}\b[^:]{{0,40}}:(?! Product| Manufacturer| SerialNumber)",
         )
     )
+    + ")"
 )
+# Any driver, by a number of its own.  In a network namespace anybody names interfaces: the name itself tells nothing.
+_NUMBERED = re.compile(r"[a-z][\w-]{0,30}[0-9]: (?!renamed from |port [0-9]+\(|\(slave )")
 # A name and its id, or one that a device's driver was used with.
 _PROCESS = re.compile(
     r".{1,15}(?:\[[0-9]{1,10}\][: ]| \([0-9]{1,10}\): )|.*\b(?:process [0-9]+ \(|program .{1,15} is using )"
@@ -45,8 +51,11 @@ _PROCESS = re.compile(
 def tells_trouble(text: str, trouble: re.Pattern[str], longest: int) -> bool:
     """Return whether a device, file system or clock says so of itself: a line could begin with a name that looks like
     that, but no name is as long as who reports and what it says."""
-    reporter = _REPORTERS.match(text, 0, longest)
-    said = trouble.search(text, 0, longest) if reporter else None
+    reporter, begin = _REPORTERS.match(text, 0, longest), 0
+    if not reporter:
+        reporter = _NUMBERED.match(text, 0, longest)
+        begin = reporter.end() if reporter else 0
+    said = trouble.search(text, begin, longest) if reporter else None
     if not reporter or not said or _PROCESS.match(text, 0, longest):
         return False
     return max(reporter.end(), said.end()) > NAME_LETTERS
