@@ -35,6 +35,7 @@ def test_a_full_file_system(attach: Attach, cleanup: Cleanup, tmp_path: Path) ->
     check_model(recording)
     found = fault(model_of(recording), "FS-FULL")
     assert found is not None and str(tmp_path) in found.claim
+    assert f"/proc/{pid}/root{tmp_path}" in found.remedies[0].text, "its mount is in a namespace of its own"
 
 
 def test_one_with_room(attach: Attach, cleanup: Cleanup, tmp_path: Path) -> None:

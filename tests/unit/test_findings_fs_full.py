@@ -13,6 +13,7 @@ from unit.support.judging import check, finding, findings, knowing, silence
 
 ID = "FS-FULL"
 GIB, MIB = 1 << 30, 1 << 20
+USER = "Name:\tapp\nUid:\t1000\t1000\t1000\t1000\n"
 PLENTY = FileSystem("8:1", 100 * GIB, 40 * GIB, 1_000_000, 900_000, (100,))
 
 
@@ -23,7 +24,7 @@ def writing(*known: FileSystem) -> Model:
 def test_a_full_file_system_that_is_mounted() -> None:
     builder = Builder().thread("app", cpu_user="1 s")
     builder.fact("/proc/self/mountinfo", "25 1 8:16 / /var/log rw - ext4 /dev/sdb rw\n")
-    builder.fact("/file_systems/100", "8:16 4096 262144 13000 0 65536 9\n")
+    builder.fact("/file_systems/100", "8:16 4096 262144 13000 0 65536 9\n").fact("/proc/100/status", USER)
     found = finding(builder.model(), ID)
     assert found.headline == "The file system /var/log, on which the target writes, has no space left"
     assert "du -xh /var/log" in found.remedies[0].text
@@ -40,7 +41,7 @@ def test_a_full_file_system_that_is_mounted() -> None:
 )
 def test_a_file_system_without_room(full: FileSystem, lacks: str) -> None:
     found = finding(writing(PLENTY, full), ID)
-    assert found.severity is Severity.CRITICAL and not found.claims
+    assert found.severity is Severity.WARNING and not found.claims and "no failed write was seen" in found.limits[0]
     assert f"has no {lacks} left" in found.claim and full.device in found.evidence[0].text
 
 
@@ -61,7 +62,22 @@ def test_nothing_is_known_of_network_file_systems() -> None:
     assert silence(writing(), ID)
 
 
+def test_the_mount_of_a_container_is_not_that_of_the_host() -> None:
+    builder = Builder().thread("app", cpu_user="1 s")
+    builder.fact("/proc/self/mountinfo", "25 1 8:16 / / rw - ext4 /dev/sdb rw\n")
+    builder.fact("/proc/100/mountinfo", "30 1 0:40 / /dev/shm rw - tmpfs shm rw\n")
+    builder.fact("/file_systems/100", "0:40 4096 256 0 0 65536 9\n")
+    assert "/proc/100/root/dev/shm" in finding(builder.model(), ID).remedies[0].text
+
+
+def test_what_is_reserved_for_root_is_roots() -> None:
+    line, mounts = "8:1 4096 1000 300 0 64 8\n", {"/proc/self/mountinfo": "25 1 8:1 / / rw - ext4 /dev/sda1 rw\n"}
+    for user, blocks in ((USER, 0), (USER.replace("1000", "0"), 300), ("", 300)):
+        known = facts({"/file_systems/7": line, "/proc/7/status": user, **mounts}).file_systems
+        assert known == [FileSystem("8:1", 4096 * 1000, 4096 * blocks, 64, 8, (7,))]
+
+
 def test_what_the_recorder_tells() -> None:
     line = "8:1 4096 1000 300 250 64 8\n"
     known = facts({"/file_systems/7": line + "8:2 1 2\nx\n"}, {"/file_systems/8": line}).file_systems
-    assert known == [FileSystem("8:1", 4096 * 1000, 4096 * 250, 64, 8, (7, 8))]
+    assert known == [FileSystem("8:1", 4096 * 1000, 4096 * 300, 64, 8, (7, 8), own_mount=False)]

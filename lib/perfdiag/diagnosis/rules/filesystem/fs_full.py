@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import filesystem_policy
-from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import brief, fix, percent, plain
 from perfdiag.facts.file_systems import FileSystem
 from perfdiag.model.model import Model
@@ -26,8 +26,9 @@ ID = "FS-FULL"
     " fail there (ENOSPC); many programs then wait, sleep and try again, or write their errors to a log that is full"
     " as well. It claims no time: what the target waits for meanwhile has findings of its own.",
     measured="statfs() of the local file systems on which the target has files open for writing, when the window began"
-    " and ended. Network file systems are not asked: they might not answer.",
-    alternatives="Space that is reserved for root (ext4 keeps 5 %), which the target may use if it is root.",
+    " and ended; for root with what is reserved (ext4 keeps 5 %). Network file systems are not asked: they might not"
+    " answer.",
+    alternatives="Files that were laid out once, and are written in place.",
     remedies="Free space or inodes, or make the file system larger. A deleted file that a process has open still takes"
     " its space.",
     verify="df -h and df -i show free space and inodes.",
@@ -58,13 +59,18 @@ def _name(model: Model, each: FileSystem) -> str:
     return mount.mountpoint if mount else each.device
 
 
+def _seen_from_here(each: FileSystem, path: str) -> str:
+    """Return the path of a mount point for who is not in the mount namespace of the target."""
+    return path if each.own_mount or not path.startswith("/") else f"/proc/{each.pids[0]}/root{path}"
+
+
 def _finding(model: Model, each: FileSystem) -> Finding | None:
     least_bytes = max(filesystem_policy.full_bytes, filesystem_policy.full_share * each.size_bytes)
     space = each.size_bytes > 0 and each.available_bytes < min(least_bytes, each.size_bytes / 2)
     inodes = each.inodes > 0 and not each.free_inodes
     if not space and not inodes:
         return None
-    name, path = plain(_name(model, each)), typed_path(_name(model, each))
+    name, path = plain(_name(model, each)), typed_path(_seen_from_here(each, _name(model, each)))
     lacks = "space" if space else "inodes"
     left = f"{size(each.available_bytes)} of {size(each.size_bytes)} is free"
     if not space:
@@ -78,14 +84,15 @@ def _finding(model: Model, each: FileSystem) -> Finding | None:
             f"The file system {name} has no {lacks} left: {left}."
             f" {subject(model, begin=True)} has files open for writing there."
         ),
-        mechanism=Mechanism.FAILED,
-        severity=Severity.CRITICAL,
+        mechanism=Mechanism.LIMIT,
+        severity=Severity.WARNING,
+        best=Confidence.MEDIUM,
+        doubts=["no failed write was seen: what is written into space that files have already does not fail"],
         evidence=[Evidence(f"{left} on {name} ({each.device})", float(each.available_bytes), "bytes", "statfs")],
         remedies=[
             fix(f"delete what is not needed: {largest}; what is deleted and still open: lsof +L1 {path}"),
             fix("make the file system larger, or move what is written there"),
         ],
-        alternatives=["root may still use what is reserved for it"] if space else [],
         verify=checked(f"df -h {path}; df -i {path}", "space and inodes are free"),
     )
 
