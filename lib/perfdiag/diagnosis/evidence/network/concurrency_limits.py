@@ -29,15 +29,10 @@ class Limit:
     full: float  # part of the window in which so many calls were outstanding
 
     @property
-    def always_full(self) -> bool:
-        """Whether it is reached all the time, not in bursts: the peer then takes as long as there is, and a faster one
-        would leave room."""
-        return self.full >= network_policy.limit_always_full_share
-
-    @property
     def is_of_slow_peer(self) -> bool:
-        """Whether that is so, and calls take long."""
-        return self.always_full and self.call.line.sum_ns >= network_policy.slow_answer_ns * self.call.line.count
+        """Whether calls take long, and the limit is reached all the time, not in bursts: a faster peer leaves room."""
+        always_full = self.full >= network_policy.limit_always_full_share
+        return always_full and self.call.line.sum_ns >= network_policy.slow_answer_ns * self.call.line.count
 
     @property
     def number(self) -> str:
@@ -122,7 +117,7 @@ def with_limit(model: Model, finding: Finding, key: str) -> Finding:
         claim=f"{finding.claim} {more}",
         claims={**claims, **finding.claims},
         is_root=is_root,
-        inside=finding.inside or (is_root and bool(claims)),  # requests wait in the target, too
+        inside=finding.inside or bool(claims),  # requests wait in the target, too
         headline=f"{finding.headline}; at most {limit.number} {calls} to it at a time",
         remedies=[*finding.remedies[:1], raising(limit, name), *finding.remedies[1:]],
     )

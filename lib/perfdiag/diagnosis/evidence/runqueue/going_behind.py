@@ -24,7 +24,8 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
     if not named:
         return "lower the CPU weight of these processes, limit them with a quota, or move them to other CPUs"
     who = ", ".join(f"{comm} ({pid})" for comm, pid in named)
-    own, pid = next(iter(sorted(model.facts.processes)), 0), "$pid" if len(named) > 1 else str(named[0][1])
+    own = min(model.facts.processes, default=0)
+    pid = "$pid" if len(named) > 1 else str(named[0][1])
     yields = f"renice -n 10 -p $(ls /proc/{pid}/task)"
     if own and is_weighed_by_session(model, own):
         yields = f"echo 10 >/proc/{pid}/autogroup"
