@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share, size_bytes
+from perfdiag.recording.schema.limits import RECORDER
 
 
 class RequestsPolicy(Family):
@@ -49,7 +50,7 @@ class RequestsPolicy(Family):
         "A program with a smaller part of the target's CPU samples names no function.",
     )
     long_turn_ns = duration_ns(
-        10_000_000,
+        RECORDER["LONG_TURN_NS"],
         "The recorder marks CPU samples in turns that have lasted so long; what waits longer waits for such turns.",
     )
     long_turn_samples = count(

@@ -34,6 +34,7 @@ RECORDER: Mapping[str, int] = {
     "LEVELS": 64,
     "LIMITS": 32,
     "LONGEST_SYMBOL_NAME": 512,
+    "LONG_TURN_NS": 10_000_000,
     "MAX_TARGETS": 4096,
     "PROGRAMS_MAX": 8,
     "REQUEST_NAME_BYTES": 55,

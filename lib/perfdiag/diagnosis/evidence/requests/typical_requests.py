@@ -24,7 +24,7 @@ def that_hold_workers(model: Model) -> list[Exchange]:
     """Return the few requests, by name, that take far longer than the typical one, and together most of the workers'
     time; none where that is not so."""
     served = sorted((each for each in model.exchanges if each.served and each.line.count), key=_each_ns)
-    count, whole_ns = sum(each.line.count for each in served), sum(map(_taken_ns, served))
+    count, whole_ns = sum(each.line.count for each in served), sum(map(taken_ns, served))
     seen, typical_ns = 0, 0.0
     for each in served:
         seen += each.line.count
@@ -33,26 +33,26 @@ def that_hold_workers(model: Model) -> list[Exchange]:
             break
     long = [each for each in served if _each_ns(each) >= requests_policy.long_factor * typical_ns]
     many = 2 * sum(each.line.count for each in long) >= count
-    return [] if many or sum(map(_taken_ns, long)) < requests_policy.long_part_share * whole_ns else long
+    return [] if many or sum(map(taken_ns, long)) < requests_policy.long_part_share * whole_ns else long
 
 
 def held_by(few: Sequence[Exchange]) -> list[Evidence]:
     """Return as evidence which requests these are, and how long each takes."""
     if not few:
         return []
-    count, ns = sum(each.line.count for each in few), sum(map(_taken_ns, few))
-    names = first_of([each.title for each in sorted(few, key=_taken_ns, reverse=True)], SHOWN)
+    count, ns = sum(each.line.count for each in few), sum(map(taken_ns, few))
+    names = first_of([each.title for each in sorted(few, key=taken_ns, reverse=True)], SHOWN)
     text = f"workers are held by {plural(count, 'request')} {names}: once read, {duration(ns / count)} each"
     return [Evidence(text, ns / count, "ns", "sockets")]
 
 
-def _taken_ns(exchange: Exchange) -> int:
+def taken_ns(exchange: Exchange) -> int:
     """Return how long requests of a name took once they were read."""
     return max(0, exchange.line.sum_ns - exchange.line.read_delay_ns)
 
 
 def _each_ns(exchange: Exchange) -> float:
-    return _taken_ns(exchange) / exchange.line.count
+    return taken_ns(exchange) / exchange.line.count
 
 
-__all__ = ["held_by", "that_hold_workers"]
+__all__ = ["held_by", "taken_ns", "that_hold_workers"]

@@ -8,6 +8,8 @@ from perfdiag.common.units import plural, rate
 from perfdiag.diagnosis.evidence.cpu.main_work import main_work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
+from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP
+from perfdiag.diagnosis.evidence.requests.typical_requests import taken_ns
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
     followed_time,
@@ -105,17 +107,17 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
 
 def _remedy(does: str) -> Remedy:
     """Return what to do about workers that mostly wait: they are too few for how long that takes."""
-    if does == "wait.timer":
+    if does == SLEEP:
         return fix("do not sleep while a worker serves a request; or add workers, because sleeping ones need no CPU")
     return fix("shorten what keeps the workers busy; or add workers, if what they wait for can take more")
 
 
 def _served(model: Model) -> list[Evidence]:
     """Return how long requests take once they are read, and how many the workers can answer in that time."""
-    served = [each.line for each in model.exchanges if each.served and each.line.count]
-    count, ns = sum(line.count for line in served), sum(line.sum_ns - line.read_delay_ns for line in served)
+    served = [each for each in model.exchanges if each.served and each.line.count]
+    count, ns = sum(each.line.count for each in served), sum(map(taken_ns, served))
     readers = sum(thread.threads for thread in model.threads if thread.requests_read)
-    if not count or ns <= 0 or not readers:
+    if not count or not ns or not readers:
         return []
     each_ns = ns / count
     at_most = f"{plural(readers, 'worker')} can answer {rate(readers * 1e9 / each_ns)}"
