@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-NAME_LETTERS = 15  # TASK_COMM_LEN - 1
+_NAME_LETTERS = 15  # TASK_COMM_LEN - 1
 
 # Of PCI, SCSI and USB; else a name with a number.
 _BUS_ADDRESS = r"(?:[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|(?:[0-9]+:){3}[0-9]+|[0-9]+-[0-9.]+|[a-z_]+[0-9]+)"
@@ -44,13 +44,16 @@ _REPORTERS = re.compile(
 _NUMBERED = re.compile(r"[a-z][\w-]{0,30}[0-9]: (?!renamed from |port [0-9]+\(|\(slave )")
 # A name and its id, or one that a device's driver was used with.
 _PROCESS = re.compile(
-    r".{1,15}(?:\[[0-9]{1,10}\][: ]| \([0-9]{1,10}\): )|.*\b(?:process [0-9]+ \(|program .{1,15} is using )"
+    rf".{{1,{_NAME_LETTERS}}}(?:\[[0-9]{{1,10}}\][: ]| \([0-9]{{1,10}}\): )"
+    rf"|.*\b(?:process [0-9]+ \(|program .{{1,{_NAME_LETTERS}}} is using )"
 )
 
 
 def tells_trouble(text: str, trouble: re.Pattern[str], longest: int) -> bool:
-    """Return whether a device, file system or clock says so of itself: a line could begin with a name that looks like
-    that, but no name is as long as who reports and what it says."""
+    """Return whether a device, file system or clock reports trouble of its own.
+
+    A process can take a name that looks like a reporter, but not one that is as long as reporter and trouble together.
+    """
     reporter, begin = _REPORTERS.match(text, 0, longest), 0
     if not reporter:
         reporter = _NUMBERED.match(text, 0, longest)
@@ -58,7 +61,7 @@ def tells_trouble(text: str, trouble: re.Pattern[str], longest: int) -> bool:
     said = trouble.search(text, begin, longest) if reporter else None
     if not reporter or not said or _PROCESS.match(text, 0, longest):
         return False
-    return max(reporter.end(), said.end()) > NAME_LETTERS
+    return max(reporter.end(), said.end()) > _NAME_LETTERS
 
 
 __all__ = ["tells_trouble"]

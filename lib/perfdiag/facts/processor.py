@@ -90,7 +90,7 @@ def _rated_hz(texts: Texts, model: str) -> int | None:
 
 
 # The whole of what the kernel says: it is longer than a name that a process gave itself, which a line may begin with.
-MARKED_UNSTABLE = re.compile(
+_MARKED_UNSTABLE = re.compile(
     r"(?:clocksource: )?timekeeping watchdog.{0,300}?\bmarking (?:clocksource )?'?[\w-]{1,32}'? (?:as )?unstable|"
     r"(?:tsc: )?Marking TSC unstable|Clocksource \w{1,32} unstable \(",
     re.IGNORECASE,
@@ -105,7 +105,7 @@ def read_clocksource(texts: Texts) -> Clocksource | None:
         return None
     logs = [text for phase in ("begin", "end") if (text := texts.text("/dev/kmsg", phase)) is not None]
     lines = [line.partition(";")[2] for text in logs for line in lines_of(text)]
-    unstable = [line for line in lines if MARKED_UNSTABLE.match(line)]
+    unstable = [line for line in lines if _MARKED_UNSTABLE.match(line)]
     from_boot = any("clocksource: " in line or "Switched to clocksource" in line for line in lines)
     return Clocksource(
         current=current,

@@ -81,4 +81,4 @@ def _ports(sockets: Sequence[Listener]) -> str:
     return f"port{'' if len(ports) == 1 else 's'} {first_of([str(port) for port in ports], SHOWN)}"
 
 
-__all__ = ["asked", "is_slow", "unproven", "unseen"]
+__all__ = ["are_prompt", "asked", "is_slow", "unproven", "unseen"]

@@ -178,10 +178,10 @@ def _judgement(
 
 
 def _if_fast(model: Model, kind: Kind, case: Case) -> str:
-    """Return that the disk is fast, where its requests were seen, and of no operation take longer than usual: short
-    waits prove nothing of a disk in which others wait for long."""
+    """Return that the disk is fast if its requests were seen, and those of each operation take no longer than usual:
+    short waits of the target prove nothing, because others may wait long for the same disk."""
     seen = [(operation, case.where.requests(model, operation)) for operation in kind.operations]
-    times = [(typical_ns(each.service), case.where.norm_ns(each, name == "flush")) for name, each in seen if each.count]
+    times = [(typical_ns(of.service), case.where.norm_ns(of, name == "flush")) for name, of in seen if of.count]
     return "; the disk is fast" if times and all(took_ns < norm_ns for took_ns, norm_ns in times) else ""
 
 

@@ -28,7 +28,7 @@ def parts_inside(model: Model) -> dict[Claim, float]:
     for row in model.rows:
         if row.account in known:
             row_ns[row.account, row.key] += row.distribution.sum_ns
-    unread = {account: _unread_ns(time, account) / max(1, _of(account, row_ns)) for account in known}
+    unread = {account: _unread_ns(time, account) / max(1, _sum_ns(account, row_ns)) for account in known}
     return found | {pair: time.rows.get(pair, 0) / ns + unread[pair[0]] for pair, ns in row_ns.items() if ns}
 
 
@@ -36,10 +36,10 @@ def _unread_ns(time: RequestTime, account: str) -> int:
     """Return how long requests lay unread in an account, beside what they spent there themselves."""
     if account not in time.met.passed_on:
         return 0
-    return max(0, time.accounts.get(account, 0) - _of(account, time.rows))
+    return max(0, time.accounts.get(account, 0) - _sum_ns(account, time.rows))
 
 
-def _of(account: str, rows: Mapping[tuple[str, str], int]) -> int:
+def _sum_ns(account: str, rows: Mapping[tuple[str, str], int]) -> int:
     return sum(ns for (name, _), ns in rows.items() if name == account)
 
 

@@ -66,16 +66,17 @@ def _seen_from_here(each: FileSystem, path: str) -> str:
 
 def _finding(model: Model, each: FileSystem) -> Finding | None:
     least_bytes = max(filesystem_policy.full_bytes, filesystem_policy.full_share * each.size_bytes)
-    space = each.size_bytes > 0 and each.available_bytes < min(least_bytes, each.size_bytes / 2)
-    inodes = each.inodes > 0 and not each.free_inodes
-    if not space and not inodes:
+    # A very small one is not full while half of it is free.
+    no_space = each.size_bytes > 0 and each.available_bytes < min(least_bytes, each.size_bytes / 2)
+    no_inodes = each.inodes > 0 and not each.free_inodes
+    if not no_space and not no_inodes:
         return None
     name, path = plain(_name(model, each)), typed_path(_seen_from_here(each, _name(model, each)))
-    lacks = "space" if space else "inodes"
+    lacks = "space" if no_space else "inodes"
     left = f"{size(each.available_bytes)} of {size(each.size_bytes)} is free"
-    if not space:
+    if not no_space:
         left = f"none of {each.inodes:,} inodes is free"
-    largest = f"du -xh {path} | sort -h | tail" if space else f"du --inodes -x {path} | sort -n | tail"
+    largest = f"du -xh {path} | sort -h | tail" if no_space else f"du --inodes -x {path} | sort -n | tail"
     return conclude(
         model,
         {},
