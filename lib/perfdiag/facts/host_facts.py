@@ -1,7 +1,7 @@
 """Host facts, typed: what the recorded texts of /proc and /sys mean.
 
 Every property is parsed when first asked for.  What is not known is None (or absent from a mapping), never zero, and
-`Facts.reason` says why.  Deltas are counted from the window's begin to its end.  psutil and pyroute2 read a live host.
+`Facts.reason` says why.  Deltas run over the window.  The parsers are our own: psutil and pyroute2 read a live host.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class Facts:
 
     @fact
     def kernel_threads(self) -> Mapping[str, memory.KernelThread]:
-        """ "ksmd" and "khugepaged"; absent: not recorded."""
+        """The threads "ksmd" and "khugepaged"; absent: not recorded."""
         return memory.read_kernel_threads(self.texts)
 
     @fact

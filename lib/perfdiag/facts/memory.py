@@ -120,7 +120,7 @@ def read_ksm(texts: Texts) -> SamePageMerging | None:
 
 @dataclass(frozen=True)
 class KernelThread:
-    """One that was recorded because of what it costs; the recorder tells it from a process of that name."""
+    """A thread of the kernel that costs time of others; the recorder tells it from a process of the same name."""
 
     pid: int
     cpu_ns: int  # begin to end

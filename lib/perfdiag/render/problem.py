@@ -170,8 +170,8 @@ def fix(report: Report, page: Page) -> Section:
 
 
 def _to_mend(report: Report) -> list[tuple[int, Finding]]:
-    """Return the faults, what failed first, and what is none and takes more time than each of them, where the verdict
-    names it."""
+    """Return the faults, critical ones first; then what is no fault but takes more time than each of them, if the
+    verdict names it."""
     found = sorted(faults(report), key=lambda each: each[1].severity != CRITICAL)
     largest_ns = max((each.ns for _, each in found), default=0)
     larger = [

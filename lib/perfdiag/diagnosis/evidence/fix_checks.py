@@ -64,8 +64,10 @@ def steady(path: str, *counters: str) -> str:
 
 
 def watched(*words: str) -> str:
-    """Return a command that is run every 10 s.  Without -x a second shell reads its words, and what they quote: users
-    name control groups, and systemd writes "\\x2d" for a dash."""
+    """Return how to run a command every 10 s.
+
+    Without -x a second shell would read its words: users name control groups, and systemd writes "\\x2d" for a dash.
+    """
     return f"watch -n 10 -x {shlex.join(words)}"
 
 

@@ -132,7 +132,8 @@ def idle_class(model: Model) -> dict[int, str]:
 
 
 def counts_only_in(model: Model, pid: int) -> str:
-    """Return the group within which the scheduler compares nice values of a process, "" where that is the whole host.
+    """Return the group within which the scheduler compares nice values of a process, "" if the target's competitors are
+    in it, too, as where that is the whole host.
 
     Groups share CPUs by their weights, whatever the nice values in them are: control groups, and sessions (setsid)
     where sched_autogroup_enabled makes a group of each.
@@ -163,10 +164,11 @@ def is_weighed_by_session(model: Model, pid: int) -> bool:
 
 
 def is_shared(model: Model, group: CpuGroup) -> bool | None:
-    """Return whether others in the target's group use more CPU time than the target: these it competes with by nice
-    values, whatever the weight of the group is. None: not known."""
+    """Return whether others in the target's group use at least as much CPU time as the target: it competes with these
+    by nice values, whatever the weight of the group is. None: not known."""
     if group.usage_ns is None:
         return None
+    # A target that hardly ran has competitors there only if these used a tenth of a CPU, or more.
     return group.usage_ns >= 2 * max(sum(map(cpu_ns, model.threads)), model.window_ns // 10)
 
 

@@ -19,8 +19,10 @@ MOST_ALONE = 0.1
 
 
 def accompanied_part(inside: Sequence[schema.RequestsInside], rest_ns: int) -> float:
-    """Return which part of `rest_ns`, of which nothing else tells, is spent while a call is outstanding for a request:
-    of all the time since requests were read what calls accompany, less what is known to be in something else."""
+    """Return which part of the unexplained time of requests is spent while a call is outstanding for them.
+
+    It is what calls accompany of the time since requests were read, less what is known to be in something else.
+    """
     line = next(iter(inside), None)
     if line is None or line.accompanied_ns is None or line.alone_ns is None or rest_ns <= 0:
         return 0.0
@@ -31,7 +33,7 @@ def accompanied_part(inside: Sequence[schema.RequestsInside], rest_ns: int) -> f
 
 
 def with_given_up(line: schema.Exchange) -> schema.Exchange:
-    """Return calls of a peer, with those without an answer as long as they lasted: a request waited for each."""
+    """Return calls of a peer, in which a request waited for each unanswered one for as long as it lasted."""
     return replace(line, unanswered_ns=max(line.unanswered_ns or 0, line.unanswered_lasted_ns or 0))
 
 

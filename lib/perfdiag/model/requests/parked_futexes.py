@@ -44,8 +44,10 @@ def parked_of(recording: Recording, futexes: Futexes) -> Parked:
 
 
 def _outside_ns(recording: Recording, inside: Iterable[schema.Because]) -> int:
-    """Return for how long requests waited for news.  A statement of SQL asks for none: who waits in one for a session
-    that waits for its client waits for a lock which that session holds."""
+    """Return for how long requests waited for news.
+
+    A statement of SQL asks for none: if it waits for a session that waits for its client, that session holds a lock.
+    """
     if recording.applications:
         return 0
     return sum(line.sum_ns for line in inside if brings_news(line.root) and not is_for_answer(line))

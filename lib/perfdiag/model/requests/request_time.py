@@ -39,8 +39,8 @@ from perfdiag.recording.accounts import Kind, kind_of
 # for each other all the time), or if together they last for a quarter of the window: not the batch job with a page of
 # metrics.
 SERVES = 0.5
-CPU = "cpu.user"  # of a request all of its CPU time, before it is divided
 LASTS = 0.25
+CPU = "cpu.user"  # of a request all of its CPU time, before it is divided
 # Fewer requests say something only if they last for a good part of the window.
 ENOUGH_REQUESTS = 10
 # Nothing tells whether they are requests, if so many may be none: what clients acknowledge looks the same.
@@ -68,7 +68,7 @@ class RequestTime:
     )  # of QUEUED: by readers, in accounts as those of requests
     untold: float = 0.0  # the part of all requests that nobody tells apart, or that was lost
     handed_ns: int = 0  # of REST: of requests that went from thread to thread
-    accompanied: float = 0.0  # the part of what would be REST in which calls were outstanding, so it is in PEERS
+    accompanied: float = 0.0  # the part of what was REST that is in PEERS, because calls were outstanding meanwhile
 
     @property
     def met(self) -> Met:
@@ -105,8 +105,8 @@ def request_time(
     """Return what the requests' time consists of; None where they are too little of the busy time and the window.
 
     `finer` says how the target's time in an account was divided; `parked`, on which futexes requests waited; `left`,
-    what nobody has read; `awaited`, in what processes of the target were that requests waited for; `inside`, which
-    calls accompanied them.  With an objective that some missed it is these, beyond the median.
+    what nobody has read; `awaited`, what processes of the target did while requests waited for them; `inside`, which
+    calls accompanied them.  If some missed an objective, it is the time of these, beyond the median.
     """
     exchanges = without_news(exchanges, parked)
     served, missed = [each.line for each in exchanges if each.served], [each for each in exchanges if _missed(each)]

@@ -257,7 +257,7 @@ def _judge_stack(stack: schema.Stack, comm: str, woken_inside: bool, taken_in_tu
         # Names found by scanning may be left from earlier calls: they count only with a second witness.
         shown = Shown(judge_scan(stack.scan))
     if shown.verdict is Verdict.NO_LOCK and not any(map(is_caller, (*stack.user, *stack.scan))):
-        return SILENT  # most locks of runtimes wait for a condition: without who called that it is told of none
+        return SILENT  # most locks of runtimes wait for a condition, too: only the caller's name tells them apart
     return shown
 
 

@@ -109,7 +109,7 @@ def lock_of(name: str) -> RuntimeLock | None:
 
 
 def is_caller(frame: str) -> bool:
-    """Return whether a frame names a function that may want one of these locks: none that they are made of."""
+    """Return whether a frame names a function that may take one of these locks, and none that they are made of."""
     return is_named(frame) and not _PRIMITIVE.search(symbol_of(frame))
 
 

@@ -101,8 +101,10 @@ def lock_of_key(key: str) -> RuntimeLock | None:
 
 
 def of_server(key: str) -> list[Remedy]:
-    """Return the remedies of a lock inside of a database server, which who runs it cannot release sooner, by its key;
-    none for a lock of another kind."""
+    """Return the remedies of a lock inside a database server, by its key; none for another lock.
+
+    "Release it sooner" is no remedy there: whoever runs the server does not write its code.
+    """
     lock = lock_of_key(key)
     return [fix(text) for text in _ADVICE[lock.id].remedies] if lock and lock.id in _OF_SERVERS else []
 

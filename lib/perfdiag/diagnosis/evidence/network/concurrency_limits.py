@@ -100,8 +100,10 @@ def _are_delayed(model: Model, call: Exchange) -> bool:
 
 
 def with_limit(model: Model, finding: Finding, key: str) -> Finding:
-    """Return a finding on a slow peer, extended by the limit of calls to it if requests wait at one: where it is always
-    reached, they wait for the peer."""
+    """Return a finding on a slow peer, with the limit of calls to it if requests wait at one.
+
+    If that limit is reached all the time, their time is claimed for the peer.
+    """
     limit = limits(model).get(key)
     if limit is None or finding.mechanism is not Mechanism.SLOW:
         return finding

@@ -31,7 +31,7 @@ class Waits:
     news: bool  # they were not there when the waits began: they came to tell
     mutual: bool  # they serve requests, and are parked in the middle of them
     chosen: bool = True  # the requests may be meant to wait: most of them do, and they are no statements of SQL
-    sessions: bool = False  # they are: the threads are sessions of a database
+    sessions: bool = False  # the threads are sessions of a database, and the requests statements of SQL
 
     @property
     def ns(self) -> int:
@@ -71,9 +71,9 @@ class Waits:
 
     @cached_property
     def _further(self) -> Mapping[str, int]:
-        """What those saw of a queue who saw more than that whoever is before them waits, too: they stand for all.
+        """What was waited for behind a queue, as those saw it who saw more than that the thread before them waits, too.
 
-        Nothing where that is not enough, or all saw more.
+        They stand for all of the queue.  Empty if they saw too little of it, or if all of it saw more.
         """
         further = {root: ns for root, ns in self._sums.items() if root != PARKED}
         enough = sum(further.values()) >= locks_policy.queue_part_share * self.ns
@@ -86,8 +86,10 @@ class Waits:
 
     @property
     def keeps(self) -> bool:
-        """Whether those threads keep something from others while they wait for their own clients: most requests get it
-        at once, so that these are not meant to wait, or they are statements."""
+        """Whether those threads keep something from others while they wait for their own clients.
+
+        The others are not meant to wait: most requests get it at once, or they are statements of SQL.
+        """
         return not self.chosen and (self.root == BOUND or (self.sessions and self.outside))
 
     @property

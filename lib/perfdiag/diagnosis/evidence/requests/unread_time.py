@@ -36,8 +36,8 @@ def not_accepted_ns(model: Model) -> int:
 
 
 def hold_readers(model: Model, accounts: Collection[str]) -> bool:
-    """Return whether requests lie unread because their readers are in waits of these accounts, which are part of no
-    request: what waits in a timer or between two requests, all others wait for."""
+    """Return whether requests lie unread because their readers are in waits of these accounts that are part of no
+    request: a reader waits in a timer, or between two requests, and all requests wait for the reader."""
     time = model.request_time
     if time is None or not time.by.followed:
         return False
