@@ -185,8 +185,8 @@ __weak __noinline int end_request(struct connection *connection)
 }
 
 /*
- * Since the last change, so many requests and calls were under way.  (Of two CPUs that come at once, one counts with what
- * the other has changed already, for as long as they are apart.)
+ * Counts the time since the last change for as many requests and calls as there were.  If two CPUs come at once, one
+ * uses what the other has changed already, but only for the time between them.
  */
 static __always_inline void weigh_calls(__u64 now)
 {

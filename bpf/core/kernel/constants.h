@@ -40,8 +40,8 @@
 #define TCP_CLOSE 7
 #define TCP_CLOSE_WAIT 8
 #define TCP_LAST_ACK 9
-#define SHUTDOWN_MASK 3 /* nothing is sent or received any more */
 #define TCP_LISTEN 10
+#define SHUTDOWN_MASK 3 /* nothing is sent or received any more */
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file systems on which a process has files open for writing: how much room each has left.  Of those that a server
- * answers for nothing is asked: it might not.
+ * The file systems on which a process has files open for writing: how much room each has left.  Those of a server are
+ * not asked: it might not answer.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -2,7 +2,8 @@
 /*
  * Between the parts of the host facts: facts/list.c says what is wanted, facts/cgroups.c which directories of the
  * targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file, facts/cpuid.c,
- * facts/nfs_connections.c, facts/listeners.c, facts/file_systems.c and facts/hotspot.c what is none, facts.c does it in children with a deadline.
+ * facts/nfs_connections.c, facts/listeners.c, facts/file_systems.c and facts/hotspot.c what is none, facts.c does it in
+ * children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
