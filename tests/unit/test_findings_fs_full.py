@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.diagnosis.rule import Severity
-from perfdiag.facts.file_systems import FileSystem
+from perfdiag.facts.file_systems import FileSystem, FileSystems
 from perfdiag.model.model import Model
 
 from unit.support import Builder
@@ -18,7 +18,7 @@ PLENTY = FileSystem("8:1", 100 * GIB, 40 * GIB, 1_000_000, 900_000, (100,))
 
 
 def writing(*known: FileSystem) -> Model:
-    return knowing(Builder().thread("app", cpu_user="1 s").model(), file_systems=list(known))
+    return knowing(Builder().thread("app", cpu_user="1 s").model(), file_systems=FileSystems(known))
 
 
 def test_a_full_file_system_that_is_mounted() -> None:
@@ -74,10 +74,32 @@ def test_what_is_reserved_for_root_is_roots() -> None:
     line, mounts = "8:1 4096 1000 300 0 64 8\n", {"/proc/self/mountinfo": "25 1 8:1 / / rw - ext4 /dev/sda1 rw\n"}
     for user, blocks in ((USER, 0), (USER.replace("1000", "0"), 300), ("", 300)):
         known = facts({"/file_systems/7": line, "/proc/7/status": user, **mounts}).file_systems
-        assert known == [FileSystem("8:1", 4096 * 1000, 4096 * blocks, 64, 8, (7,))]
+        assert known and known.known == (FileSystem("8:1", 4096 * 1000, 4096 * blocks, 64, 8, (7,), "/"),)
+
+
+def test_an_overlay_stands_where_the_host_has_it() -> None:
+    own = "40 1 0:45 / /var/lib/engine/merged rw - overlay overlay rw\n"
+    known = facts(
+        {
+            "/file_systems/7": "0:45 4096 9 9 9 9 9\n",
+            "/proc/self/mountinfo": own,
+            "/proc/7/mountinfo": "50 1 0:45 / / rw - overlay overlay rw\n",
+        }
+    ).file_systems
+    assert known and [each.mountpoint for each in known.known] == ["/var/lib/engine/merged"]
+
+
+def test_a_file_system_that_was_mounted_later() -> None:
+    found = finding(writing(FileSystem("0:41", 64 * MIB, 0, 0, 0, (100,))), ID)
+    assert "grep ' 0:41 ' /proc/100/mountinfo" in found.remedies[0].text
+
+
+def test_of_too_many_descriptors_some_were_not_looked_at() -> None:
+    model = knowing(Builder().thread("app", cpu_user="1 s").model(), file_systems=FileSystems((PLENTY,), False))
+    assert "too many open files" in silence(model, ID).reason
 
 
 def test_what_the_recorder_tells() -> None:
     line = "8:1 4096 1000 300 250 64 8\n"
     known = facts({"/file_systems/7": line + "8:2 1 2\nx\n"}, {"/file_systems/8": line}).file_systems
-    assert known == [FileSystem("8:1", 4096 * 1000, 4096 * 300, 64, 8, (7, 8), own_mount=False)]
+    assert known == FileSystems((FileSystem("8:1", 4096 * 1000, 4096 * 300, 64, 8, (7, 8)),))

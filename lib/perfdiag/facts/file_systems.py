@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from perfdiag.facts.storage import Mount, parse_mounts
 from perfdiag.facts.texts import Texts, lines_of, number, words_of
 
 PATTERN = r"/file_systems/([0-9]{1,10})"  # of the recorder: no file
@@ -20,34 +21,58 @@ class FileSystem:
     inodes: int  # 0: it has no fixed number of them
     free_inodes: int
     pids: tuple[int, ...]  # those targets
-    own_mount: bool = True  # mounted in the recorder's mount namespace; False: perhaps elsewhere in that of a target
+    mountpoint: str = ""  # as the recorder sees it, or below /proc/PID/root of a target; "": not known
 
 
-def read_file_systems(texts: Texts) -> Sequence[FileSystem]:
-    """Read those of all targets, at the end as far as they were there then."""
+@dataclass(frozen=True)
+class FileSystems:
+    """Those of all targets."""
+
+    known: tuple[FileSystem, ...] = ()
+    complete: bool = True  # False: of a target with very many descriptors there may be more
+
+
+def read_file_systems(texts: Texts) -> FileSystems | None:
+    """Read those of all targets, at the end as far as they were there then; None where none was asked."""
     found: dict[str, FileSystem] = {}
-    own_mounts = texts.text("/proc/self/mountinfo", "end") or texts.text("/proc/self/mountinfo", "begin")
-    own = {word for line in lines_of(own_mounts) for word in words_of(line)[2:3]}
-    for path, match in texts.match(PATTERN):
-        text = texts.text(path, "end") or texts.text(path, "begin")
-        for line in lines_of(text):
+    own = _mounted(_text(texts, "/proc/self/mountinfo"))
+    complete = True
+    asked = list(texts.match(PATTERN))
+    for path, match in asked:
+        pid, phase = match[1], "end" if texts.text(path, "end") else "begin"
+        complete = complete and not texts.is_cut_off(path, phase)
+        theirs = _mounted(_text(texts, f"/proc/{pid}/mountinfo"))
+        for line in lines_of(texts.text(path, phase)):
             device, *words = words_of(line) or [""]
             numbers = [value for word in words if (value := number(word)) is not None]
             if len(numbers) != 6:
                 continue
             block, blocks, unused, available, inodes, free = numbers
             others = found[device].pids if device in found else ()
-            pids = (*others, int(match[1]))
-            room = block * (unused if _is_root(texts, match[1]) else available)
-            found[device] = FileSystem(device, block * blocks, room, inodes, free, pids, device in own)
-    return list(found.values())
+            room = min(blocks, unused if _is_root(texts, pid) else available)
+            there = own.get(device) or (f"/proc/{pid}/root{theirs[device]}" if device in theirs else "")
+            found[device] = FileSystem(device, block * blocks, block * room, inodes, free, (*others, int(pid)), there)
+    return FileSystems(tuple(found.values()), complete) if asked else None
+
+
+def _text(texts: Texts, path: str) -> str | None:
+    return texts.text(path, "end") or texts.text(path, "begin")
+
+
+def _mounted(text: str | None) -> Mapping[str, str]:
+    """Return where each device is mounted, the whole of it before parts, and short paths before long ones."""
+    ranked: Iterable[Mount] = sorted(parse_mounts(text), key=lambda mount: (mount.root != "/", len(mount.mountpoint)))
+    found: dict[str, str] = {}
+    for mount in ranked:
+        found.setdefault(mount.device, mount.mountpoint)
+    return found
 
 
 def _is_root(texts: Texts, pid: str) -> bool:
     """Return whether a target may use what is reserved for root; who is not known may."""
-    text = texts.text(f"/proc/{pid}/status", "end") or texts.text(f"/proc/{pid}/status", "begin") or ""
+    text = _text(texts, f"/proc/{pid}/status")
     users = next((words_of(line)[1:] for line in lines_of(text) if line.startswith("Uid:")), [])
     return not users or "0" in users
 
 
-__all__ = ["PATTERN", "FileSystem", "read_file_systems"]
+__all__ = ["PATTERN", "FileSystem", "FileSystems", "read_file_systems"]

@@ -23,7 +23,7 @@ from perfdiag.facts import (
 )
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.clock_limits import ClockLimits, PowerZone
-from perfdiag.facts.file_systems import FileSystem, read_file_systems
+from perfdiag.facts.file_systems import FileSystems, read_file_systems
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.jvm import HotSpot, read_machines
 from perfdiag.facts.kernel_log import KernelLog, LogLine, OomReport, read_kernel_log
@@ -185,7 +185,7 @@ class Facts:
         return memory.read_kernel_threads(self.texts)
 
     @fact
-    def file_systems(self) -> Sequence[FileSystem]:
+    def file_systems(self) -> FileSystems | None:
         """Those of this host on which the targets have files open for writing."""
         return read_file_systems(self.texts)
 

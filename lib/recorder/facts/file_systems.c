@@ -18,8 +18,8 @@
 #include "base/process_files.h"
 #include "facts/internal.h"
 
-#define LOOKED_AT_MAX 1024 /* descriptors */
-#define FOUND_MAX 16
+#define LOOKED_AT_MAX 16384 /* descriptors: of a server most are sockets, which cost little */
+#define FOUND_MAX 32
 
 /* A mount on which the process writes, and one of its descriptors there. */
 struct written {
@@ -60,20 +60,36 @@ static int mount_written(int directory, const char *fd)
 	return line && sscanf(line, "mnt_id: %d", &mount) == 1 ? mount : -1;
 }
 
+/* Sockets, pipes and the like have no path. */
+static bool has_path(int descriptors, const char *fd)
+{
+	char first = 0;
+
+	return readlinkat(descriptors, fd, &first, 1) == 1 && first == '/';
+}
+
 static int find_written(struct file_systems *into, pid_t pid)
 {
 	_cleanup_closedir_ DIR *directory = NULL;
+	_cleanup_close_ int fdinfo = -1;
 	const struct dirent *entry;
 	char path[64];
+	int looked = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/fdinfo", pid);
-	directory = opendir(path);
+	fdinfo = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	directory = fdinfo < 0 ? NULL : opendir(path);
 	if (!directory)
 		return -errno;
-	for (int looked = 0; into->count < FOUND_MAX && looked < LOOKED_AT_MAX && (entry = readdir(directory));
-	     looked++) {
-		int mount = entry->d_name[0] == '.' ? -1 : mount_written(dirfd(directory), entry->d_name);
+	while ((entry = readdir(directory))) {
+		int mount;
 
+		if (looked++ == LOOKED_AT_MAX || into->count == FOUND_MAX) {
+			into->fact->truncated = true;
+			break;
+		}
+		mount = has_path(dirfd(directory), entry->d_name) ? mount_written(fdinfo, entry->d_name) : -1;
 		if (mount >= 0 && !is_known(into, mount))
 			into->found[into->count++] = (struct written){ mount, atoi(entry->d_name) };
 	}

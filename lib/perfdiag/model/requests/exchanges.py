@@ -83,6 +83,19 @@ class Exchange:
         return self.line.sum_ns + (self.line.unanswered_ns or 0)
 
     @property
+    def lasted_ns(self) -> int:
+        """How long calls took, whoever waited, those without an answer until their connection ended."""
+        return self.line.sum_ns + (self.line.unanswered_lasted_ns or 0)
+
+    @property
+    def typical_ns(self) -> int:
+        """How long those calls took at least that half of that time lies in; without an answer, on average."""
+        given_up_ns = self.line.unanswered_lasted_ns or 0
+        if 2 * given_up_ns > self.lasted_ns:
+            return given_up_ns // max(1, self.line.unanswered)
+        return self.whole.typical_ns()
+
+    @property
     def title(self) -> str:
         """What they are called behind "requests": "GET /a on port 8080", or "on port 8080"."""
         return f"{printable(self.line.name)} on {self.object}".lstrip()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from perfdiag.model.requests.accompanying_calls import accompanied_part
+from perfdiag.model.requests.accompanying_calls import accompanied_part, may_be_for_requests
 from perfdiag.model.requests.awaited_processes import Roots, parts_of, passed_on
 from perfdiag.model.requests.exchanges import Exchange, calls_ns, own_calls
 from perfdiag.model.requests.news import without_news
@@ -148,7 +148,8 @@ def _missed(exchange: Exchange) -> bool:
 
 def _accompanied(exchanges: Sequence[Exchange], inside: Sequence[schema.RequestsInside], rest_ns: int) -> float:
     """Return which part of the rest is a wait for peers; who asks itself is none of its own."""
-    return 0.0 if own_calls(exchanges)[0] else accompanied_part(inside, rest_ns)
+    theirs = not own_calls(exchanges)[0] and may_be_for_requests(exchanges)
+    return accompanied_part(inside, rest_ns) if theirs else 0.0
 
 
 def _with_calls(accounts: dict[str, int], accompanied: float) -> dict[str, int]:

@@ -12,7 +12,7 @@ from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import filesystem_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import brief, fix, percent, plain
-from perfdiag.facts.file_systems import FileSystem
+from perfdiag.facts.file_systems import FileSystem, FileSystems
 from perfdiag.model.model import Model
 
 ID = "FS-FULL"
@@ -35,7 +35,8 @@ ID = "FS-FULL"
 )
 def full(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each file system without room, else the one with least."""
-    known = model.facts.file_systems
+    systems = model.facts.file_systems or FileSystems()
+    known = systems.known
     found = [finding for each in known if (finding := _finding(model, each))]
     yield from found
     if found:
@@ -43,8 +44,10 @@ def full(model: Model) -> Iterable[Outcome]:
     least = min(known, key=_room, default=None)
     if least is None:
         yield Silence(ID, f"no local file system is known that {subject(model)} writes to", "df -h; df -i")
-        return
-    yield Check(ID, f"{percent(_room(least))} of {plain(_name(model, least))} is free", 1 - _room(least), "share")
+    elif not systems.complete:
+        yield Silence(ID, f"{subject(model)} has too many open files to look at all", "df -h; df -i")
+    else:
+        yield Check(ID, f"{percent(_room(least))} of {plain(_name(least))} is free", 1 - _room(least), "share")
 
 
 def _room(each: FileSystem) -> float:
@@ -53,15 +56,17 @@ def _room(each: FileSystem) -> float:
     return min(space, each.free_inodes / each.inodes) if each.inodes else space
 
 
-def _name(model: Model, each: FileSystem) -> str:
-    """Return where it is mounted, else its device."""
-    mount = model.facts.mount_of(each.device)
-    return mount.mountpoint if mount else each.device
+def _name(each: FileSystem) -> str:
+    return each.mountpoint or each.device
 
 
-def _seen_from_here(each: FileSystem, path: str) -> str:
-    """Return the path of a mount point for who is not in the mount namespace of the target."""
-    return path if each.own_mount or not path.startswith("/") else f"/proc/{each.pids[0]}/root{path}"
+def _largest(each: FileSystem, space: bool) -> str:
+    """Return the commands that show what takes the room."""
+    if not each.mountpoint:
+        return f"grep ' {each.device} ' /proc/{each.pids[0]}/mountinfo shows where it is mounted"
+    path = typed_path(each.mountpoint)
+    listed = f"du -xh {path} | sort -h | tail" if space else f"du --inodes -x {path} | sort -n | tail"
+    return f"{listed}; what is deleted and still open: lsof +L1 {path}"
 
 
 def _finding(model: Model, each: FileSystem) -> Finding | None:
@@ -71,12 +76,11 @@ def _finding(model: Model, each: FileSystem) -> Finding | None:
     no_inodes = each.inodes > 0 and not each.free_inodes
     if not no_space and not no_inodes:
         return None
-    name, path = plain(_name(model, each)), typed_path(_seen_from_here(each, _name(model, each)))
+    name = plain(_name(each))
     lacks = "space" if no_space else "inodes"
     left = f"{size(each.available_bytes)} of {size(each.size_bytes)} is free"
     if not no_space:
         left = f"none of {each.inodes:,} inodes is free"
-    largest = f"du -xh {path} | sort -h | tail" if no_space else f"du --inodes -x {path} | sort -n | tail"
     return conclude(
         model,
         {},
@@ -91,10 +95,10 @@ def _finding(model: Model, each: FileSystem) -> Finding | None:
         doubts=["no failed write was seen: what is written into space that files have already does not fail"],
         evidence=[Evidence(f"{left} on {name} ({each.device})", float(each.available_bytes), "bytes", "statfs")],
         remedies=[
-            fix(f"delete what is not needed: {largest}; what is deleted and still open: lsof +L1 {path}"),
+            fix(f"delete what is not needed: {_largest(each, no_space)}"),
             fix("make the file system larger, or move what is written there"),
         ],
-        verify=checked(f"df -h {path}; df -i {path}", "space and inodes are free"),
+        verify=checked("df -h; df -i", f"{name} has space and inodes"),
     )
 
 
