@@ -51,6 +51,25 @@ static __always_inline void send_call(struct record *record, struct connection *
 		end_call(connection, now, 0);
 }
 
+/*
+ * Something of an answer is read, or nothing: the peer has closed the connection.  Whoever serves a request and has waited
+ * for more until then has waited for that end alone.  (Others may watch a connection that they keep for later.)
+ */
+static __always_inline void read_answer(const struct record *record, struct connection *connection, int length)
+{
+	struct exchange_tally *tally;
+	__u64 ns = connection->rest_ns;
+
+	connection->rest_ns = 0;
+	if (length || !ns || connection->exchange != EXCHANGE_ANSWERED || !is_serving(record))
+		return;
+	tally = tally_of(connection);
+	if (!tally)
+		return;
+	__sync_fetch_and_add(&tally->sums[0].until_end, 1);
+	__sync_fetch_and_add(&tally->sums[0].until_end_ns, ns);
+}
+
 /* So long it took, or has taken so far, to be connected. */
 static __always_inline void add_connect(struct exchange_tally *tally, __u64 ns)
 {

@@ -4,7 +4,8 @@
  *
  * HOOKS   tp_btf sched_switch, sched_waking.
  * COST    two look-ups of task storage a switch, one a wake-up, two where a futex or a file lock is handed on; what
- *         blocks is classified from registers and the descriptor table.  `make bench` measures it.
+ *         blocks is classified from registers and the descriptor table; one in a hash after a wait of 1 ms or longer to
+ *         receive.  `make bench` measures it.
  * CANNOT  name all who ran during a long run-queue wait: the last 64 are.
  */
 #define LEDGER_DEFINE

@@ -228,6 +228,20 @@ static __always_inline void end_by_time(struct record *record)
 	record->place = find_place(record, record->account, record->object);
 }
 
+/* The thread has waited for more of an answer of which the first byte had come, or for the connection's end. */
+static __always_inline void note_rest_awaited(struct record *record, __u64 ns)
+{
+	__u64 address = record->awaited;
+	struct connection *connection;
+
+	if (record->account != ACCOUNT_NET_RECEIVE || ns < WITH_ANSWER_NS || !address)
+		return;
+	connection = bpf_map_lookup_elem(&connections, &address);
+	if (connection && connection->direction == DIRECTION_CONNECTED && connection->exchange == EXCHANGE_ANSWERED &&
+	    record->since > connection->answered)
+		connection->rest_ns += ns;
+}
+
 /* A wait is over: it ended when the thread was woken; returns when that was. */
 static __always_inline __u64 book_wait(struct record *record, __u64 now)
 {
@@ -239,6 +253,8 @@ static __always_inline __u64 book_wait(struct record *record, __u64 now)
 		count_loss(COUNTER_WAKEUPS_MISSING);
 	} else if (record->by_time && record->awaited) {
 		end_by_time(record);
+	} else {
+		note_rest_awaited(record, end - record->since);
 	}
 	if (record->idled == record->since)
 		record->idle_until = now;

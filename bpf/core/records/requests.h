@@ -102,7 +102,10 @@ struct connection {
 	__u64 readable_at; /* the first byte that was not read yet came in; 0: all is read */
 	__u64 answered;	   /* first byte of the answer */
 	__u64 last;	   /* last byte of the answer so far */
-	__u64 read_delay_ns;   /* of the request, from readable until read, the first time */
+	union {
+		__u64 read_delay_ns; /* of the request, from readable until read, the first time */
+		__u64 rest_ns;	     /* of an answered call: what was waited for since something was read last */
+	};
 	__u64 unread_error_ns; /* `unread` may tell so much of that to the wrong parts */
 	__u64 left_at;	       /* the last read has left something unread; 0: nothing */
 	__u64 lay_ns;	       /* later pieces of the request, from readable until read */
@@ -165,6 +168,8 @@ struct exchange_sum {
 	__u64 unanswered_ns;	    /* of these calls, while a request that they were made for waited */
 	__u64 unanswered_lasted_ns; /* of these calls, until their connection ended */
 	__u64 timed_out;	    /* of these calls, after a wait for the answer had ended by time */
+	__u64 until_end;    /* answered calls: their request waited on, and nothing came but the connection's end */
+	__u64 until_end_ns; /* of these, how long that was */
 	__u64 unawaited;    /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
 	__u64 unawaited_ns; /* of these calls, until more was sent */
 	__u64 untimed; /* requests of which nothing tells whether they were answered, or had to be; of UDP: all received */
@@ -232,7 +237,7 @@ struct inside {
 	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
 };
 
-#define EXCHANGE_SUMS 37 /* that are added up, the first ones; then the parts */
+#define EXCHANGE_SUMS 39 /* that are added up, the first ones; then the parts */
 
 /* Where requests were parked that one thread served. */
 struct parked_key {

@@ -106,6 +106,7 @@ def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchang
         if line.direction in ("connected", "datagram"):
             open_ns = min(line.oldest_ns, window_ns) if line.oldest_ns else window_ns
             given_up_ns = line.unawaited_ns or 0 if line.count else 0  # who never answers was perhaps never to
+            given_up_ns += line.until_end_ns or 0  # known to be for the end of the answer
             calls[line.object] += line.sum_ns + given_up_ns + line.open * open_ns + line.unanswered * window_ns
     return frozenset(peer for peer, ns in waited.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
 

@@ -26,6 +26,7 @@ PART_AND_WHOLE_COUNTS = (
     ("unsure", "count"),
     ("resent", "count"),
     ("timed_out", "unanswered"),
+    ("until_end", "count"),
     ("over_slo_unsure", "over_slo"),
     ("over_slo_unsure", "unsure"),
 )
@@ -114,6 +115,8 @@ def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) ->
         yield f"the oldest of {line.open:,} open requests or calls is {duration(line.oldest_ns)} old"
     if exceeds(line.unanswered_ns or 0, line.unanswered * now_ns):
         yield f"requests waited {duration(line.unanswered_ns or 0)} for {line.unanswered:,} unanswered calls"
+    if exceeds(line.until_end_ns or 0, line.until_end * now_ns):
+        yield f"requests waited {duration(line.until_end_ns or 0)} for {line.until_end:,} ends of connections"
     if exceeds(line.unanswered_lasted_ns or 0, line.unanswered * now_ns):
         yield f"{line.unanswered:,} unanswered calls lasted {duration(line.unanswered_lasted_ns or 0)}"
     if exceeds(line.unanswered_longest_ns or 0, now_ns if line.unanswered else 0):

@@ -18,6 +18,7 @@ from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_hos
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
+from perfdiag.diagnosis.evidence.network.waits_for_the_end import waits_for_the_end
 from perfdiag.diagnosis.evidence.requests.unread_time import hold_readers
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import subject
@@ -62,7 +63,9 @@ _DO_NOT_BLOCK = fix(
     " separate; connections of the target to itself are NET-SELF-SLOW. If waits of 40 ms may be delayed"
     ' acknowledgements (NET-DELAYED-ACK), the finding names both. It says "work or an answer" if nothing'
     " shows that an answer was due: no wait ended, nothing was sent between the waits, nothing ever came,"
-    " or most waits timed out. A target that closes the connection after such a timeout needed an answer.",
+    " or most waits timed out. A target that closes the connection after such a timeout needed an answer."
+    " Requests may read on after an answer, until the peer closes the connection: where nothing more came, that"
+    " is told as a wait for the end alone.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips; release locks before the call if"
@@ -177,8 +180,8 @@ def _holds_readers(model: Model, group: list[Row]) -> bool:
 
 
 def _given_up(model: Model, found: PeerWaits) -> Finding | None:
-    """Return the finding of waits for an answer that the target's own timeouts end; None where most are answered."""
-    if other := given_up_calls(model, found):
+    """Return the finding of waits that no answer ends: its own timeouts do, or the peer closes; else None."""
+    if other := given_up_calls(model, found) or waits_for_the_end(model, found):
         return other
     return never_answered(model, found.rows, found.name, fix(_where(found.peers))) if found.receives else None
 
