@@ -2,7 +2,7 @@
 /* Where requests and calls begin and end, and what is summed of them. */
 #pragma once
 #include "core/buckets.bpf.h"
-#include "request/connection.bpf.h"
+#include "request/call_owner.bpf.h"
 #include "request/levels.bpf.h"
 #include "sql/sql_call_sum.bpf.h"
 
@@ -92,7 +92,7 @@ static __always_inline void add_unread(const struct connection *connection, bool
 		__u64 *sum;
 
 		if (!part->ns)
-			break;
+			continue;
 		sum = FIND_OR_MAKE(requests_unread, &key, COUNTER_DETAIL_FULL, NULL);
 		if (sum)
 			__sync_fetch_and_add(sum, part->ns);
@@ -162,6 +162,7 @@ __weak __noinline int end_request(struct connection *connection)
 	__sync_fetch_and_add(&sum->first_byte_ns, connection->answered - connection->begun);
 	add(&sum->read_delay_ns, connection->read_delay_ns);
 	add(&sum->unread_error_ns, connection->unread_error_ns);
+	add(&sum->unread_peers_ns, connection->unread_peers_ns);
 	add(&sum->arriving_ns, arriving_ns(connection));
 	add(&sum->peers_ns, connection->peers_ns);
 	add(&sum->untaken_ns, connection->untaken_ns);
@@ -215,48 +216,6 @@ static __always_inline void leave(__u64 now)
 	if (inside.calls > 0)
 		weigh_calls(now);
 	step_down(&inside.levels, __sync_fetch_and_add(&inside.requests, -1), now);
-}
-
-/* The connection whose request this one was made, or asked for something, for; NULL: not known, or answered since. */
-static __always_inline struct connection *owner_of(const struct connection *connection)
-{
-	struct connection *owner = connection_at(&connection->owner);
-
-	return owner && owner->request == connection->request ? owner : NULL;
-}
-
-/* For so long the request for which this connection was made, or asked for something, waited for the peer. */
-static __always_inline void give_to_owner(const struct connection *connection, __u64 ns)
-{
-	struct connection *owner = owner_of(connection);
-
-	if (!owner)
-		return;
-	__sync_fetch_and_add(&owner->peers_ns, ns);
-	__sync_fetch_and_add(&owner->calls, -1);
-}
-
-/* A call ends without an answer; returns for how long the request for which it was made waited for that. */
-static __always_inline __u64 give_up_for_owner(const struct connection *connection, __u64 now)
-{
-	struct connection *owner = owner_of(connection);
-	__u64 until = owner && owner->exchange == EXCHANGE_ANSWERED ? owner->answered : now, ns;
-
-	if (!owner || owner->exchange == EXCHANGE_NONE)
-		return 0;
-	ns = until > connection->begun ? until - connection->begun : 0;
-	give_to_owner(connection, ns);
-	owner->worked_on = now; /* until now it has waited for the peer, whatever woke its thread */
-	return ns;
-}
-
-/* The request for which this connection is made, or asks for something, waits for the peer from now on. */
-static __always_inline void count_for_owner(const struct connection *connection)
-{
-	struct connection *owner = owner_of(connection);
-
-	if (owner)
-		__sync_fetch_and_add(&owner->calls, 1);
 }
 
 static __always_inline void begin_call(struct connection *connection, __u64 now)

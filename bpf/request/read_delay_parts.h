@@ -30,6 +30,22 @@ VERIFIED_ONCE int add_unread_part(struct unread_parts *parts, __u64 word, __u64 
 	return 0;
 }
 
+/* Takes at most so much from the part that is `word` of union unread_in; returns how much. */
+static inline __u64 take_unread_part(struct unread_parts *parts, __u64 word, __u64 ns)
+{
+	for (int i = 0; i < UNREAD_PARTS; i++) {
+		struct unread_part *part = &parts->parts[i];
+
+		if (!part->ns || part->in.word != word)
+			continue;
+		if (part->ns < ns)
+			ns = part->ns;
+		part->ns -= ns;
+		return ns;
+	}
+	return 0;
+}
+
 static inline union unread_in in_segment(const struct segment *segment, __u32 root)
 {
 	return (union unread_in){ .account = segment->way.depth ? segment->way.steps[0] : root,

@@ -51,7 +51,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->read_delay_ns = now - begun;
 	connection->arrived = now;
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
-	connection->worked_on = connection->calls = connection->lay_ns = 0;
+	connection->worked_on = connection->calls = connection->lay_ns = connection->unread_peers_ns = 0;
 	connection->untaken_ns = connection->full_since = connection->unread_error_ns = connection->resent_ns = 0;
 	connection->several = 0;
 	__builtin_memset(connection->limits, 0, sizeof(connection->limits));
@@ -79,6 +79,22 @@ static __always_inline void explain_delay(const struct record *record, struct co
 	chain = chain_of(bpf_get_current_task_btf());
 	if (chain)
 		book_unread(connection, chain, begun, record->serving_since, now);
+}
+
+/*
+ * A server may read no further on a connection while a call for the request before is under way, though that is answered:
+ * nginx, while a copy of it is (mirror).  As long as who reads was idle meanwhile, it has waited for that call's peer.
+ */
+static __always_inline void give_to_call_before(struct connection *connection, __u64 begun)
+{
+	union unread_in idle = { .account = ACCOUNT_WAIT_EVENTS, .root = ACCOUNT_WAIT_EVENTS };
+	__u64 until = connection->released_at;
+
+	connection->released_at = 0;
+	if (until <= begun)
+		return;
+	connection->unread_peers_ns = take_unread_part(&connection->unread, idle.word, until - begun);
+	connection->peers_ns = connection->unread_peers_ns;
 }
 
 enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
@@ -237,6 +253,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 	} else {
 		begin_request(connection, name, begun, now);
 		explain_delay(record, connection, begun, now);
+		give_to_call_before(connection, begun);
 		take_up(record, connection, id, now);
 	}
 }

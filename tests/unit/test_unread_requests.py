@@ -201,3 +201,24 @@ def test_what_is_left_agrees_with_itself(changes: dict[str, int], expected: str)
     line = left(8, "wait.stopped", oldest_ns=4 * S, sum_ns=24 * S)
     builder.line(msgspec.structs.replace(line, **changes))
     assert any(expected in text for text in builder.model().coverage.contradictions)
+
+
+def test_what_lay_unread_while_a_call_for_the_one_before_was_under_way_waited_for_that() -> None:
+    """nginx copies requests to a slow peer, and reads no further on a connection until that has answered."""
+    builder = Builder(window="10 s").thread("nginx", cpu_user="10 ms", wait_events="9990 ms")
+    delays = {"read_delay_ns": 9 * S, "unread_peers_ns": 8 * S, "peers_ns": 12 * S}
+    builder.line(exchange(100, 10 * S, {"cpu.user": 10 * MS}, **delays)).line(latency([100 * MS] * 100))
+    builder.line(exchange(100, 12 * S, object="peer:10.0.0.2:80", direction="connected"))
+    for line in unread({("wait.events", "wait.events"): S}, served=False):
+        builder.line(line)
+    model = builder.model()
+    assert not model.coverage.contradictions
+    accounts = model.request_time.accounts if model.request_time else {}
+    assert accounts == {"request.queued": S, "request.peers": 9 * S - 10 * MS, "cpu.user": 10 * MS}
+
+
+@pytest.mark.parametrize("changes", [{"read_delay_ns": S}, {"peers_ns": S}, {"over_slo_unread_peers_ns": 9 * S}])
+def test_what_waits_for_the_call_before_is_a_part_of_what_is_unread(changes: dict[str, int]) -> None:
+    fields = {"read_delay_ns": 9 * S, "unread_peers_ns": 8 * S, "peers_ns": 12 * S} | changes
+    model = Builder(window="10 s").line(exchange(100, 10 * S, **fields)).model()
+    assert any("unread_peers_ns" in text for text in model.coverage.contradictions)

@@ -109,6 +109,8 @@ struct connection {
 	__u64 unread_error_ns; /* `unread` may tell so much of that to the wrong parts */
 	__u64 left_at;	       /* the last read has left something unread; 0: nothing */
 	__u64 lay_ns;	       /* later pieces of the request, from readable until read */
+	__u64 released_at;     /* a call for the request before ended, the last time while this one was not read */
+	__u64 unread_peers_ns; /* part of the delay: such a call was under way, and the reader idle */
 	__u64 arrived;	       /* the request's last byte, as far as it was read before it was answered */
 	__u64 peers_ns;	       /* calls made for this request, from sent to answered */
 	__u64 held_ns;	       /* the end of the answer was kept back, part of `last` */
@@ -182,6 +184,7 @@ struct exchange_sum {
 	__u64 whole_ns;
 	__u64 read_delay_ns;
 	__u64 unread_error_ns; /* of these so much can be told as the wrong parts of it */
+	__u64 unread_peers_ns; /* of these, while a call for the request before was under way, and the reader idle */
 	__u64 arriving_ns;     /* of requests, from their first byte read until their last */
 	__u64 peers_ns;
 	__u64 connects, connects_failed;

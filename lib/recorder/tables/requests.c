@@ -56,6 +56,7 @@ static void write_slow(struct json *json, const struct exchange_sum *slow)
 	json_u64(json, "over_slo_whole_ns", slow->whole_ns);
 	json_u64(json, "over_slo_read_delay_ns", slow->read_delay_ns);
 	json_u64(json, "over_slo_unread_error_ns", slow->unread_error_ns);
+	json_u64(json, "over_slo_unread_peers_ns", slow->unread_peers_ns);
 	json_u64(json, "over_slo_arriving_ns", slow->arriving_ns);
 	json_u64(json, "over_slo_peers_ns", slow->peers_ns);
 	json_u64(json, "over_slo_held_ns", slow->held_ns);
@@ -130,6 +131,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "whole_ns", sum->whole_ns);
 	json_u64(json, "read_delay_ns", sum->read_delay_ns);
 	json_u64(json, "unread_error_ns", sum->unread_error_ns);
+	json_u64(json, "unread_peers_ns", sum->unread_peers_ns);
 	json_u64(json, "arriving_ns", sum->arriving_ns);
 	json_u64(json, "peers_ns", sum->peers_ns);
 	json_u64(json, "connects", sum->connects);

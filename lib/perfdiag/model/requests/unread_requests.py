@@ -97,7 +97,7 @@ def parts_of(
     """
     served = [each.line for each in exchanges if each.served]
     slow = any(line.over_slo for line in served)
-    whole_ns = sum(line.over_slo_read_delay_ns if slow else line.read_delay_ns for line in served)
+    whole_ns = sum(schema.unread_ns(line, over_slo=slow) for line in served)
     whole_ns += sum(line.sum_ns for line in left)
     requests = sum(line.count for line in served) + sum(line.count for line in left)
     if not whole_ns:
@@ -116,7 +116,7 @@ def error_of(exchanges: Sequence[Exchange]) -> float:
     """Return which part of the time in which requests lay unread may be told of the wrong accounts."""
     served = [each.line for each in exchanges if each.served]
     slow = any(line.over_slo for line in served)
-    delay_ns = sum(line.over_slo_read_delay_ns if slow else line.read_delay_ns for line in served)
+    delay_ns = sum(schema.unread_ns(line, over_slo=slow) for line in served)
     error_ns = sum((line.over_slo_unread_error_ns if slow else line.unread_error_ns) or 0 for line in served)
     return min(1.0, error_ns / delay_ns) if delay_ns else 0.0
 

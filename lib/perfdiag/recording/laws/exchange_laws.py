@@ -38,6 +38,10 @@ PART_AND_WHOLE_NS = (
     *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", *PARTS)),
     *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "peers", *PARTS)),
     ("unread_error_ns", "read_delay_ns"),
+    ("unread_peers_ns", "read_delay_ns"),
+    ("unread_peers_ns", "peers_ns"),
+    ("over_slo_unread_peers_ns", "unread_peers_ns"),
+    ("over_slo_unread_peers_ns", "over_slo_read_delay_ns"),
     *((f"untaken_{limit}_ns", "untaken_ns") for limit in ("window", "buffer")),
 )
 # Parts of a request, one after the other: it waits to be read, arrives, and its answer waits for room, or is kept back
@@ -187,7 +191,7 @@ def _of_unread(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
             unread[line.object] += line.sum_ns if line.over_slo or not over_slo else 0
         delays: Counter[str] = Counter()
         for each in recording.exchanges:
-            delays[each.object] += each.over_slo_read_delay_ns if over_slo else each.read_delay_ns
+            delays[each.object] += schema.unread_ns(each, over_slo=over_slo)
         for object, ns in unread.items():
             if exceeds(ns, delays[object]):
                 yield f"requests lay unread {duration(ns)}, by their exchanges {duration(delays[object])}"

@@ -28,6 +28,7 @@ from perfdiag.recording.schema.requests import (
     RequestsInside,
     RequestUnread,
     Silent,
+    unread_ns,
 )
 from perfdiag.recording.schema.storage import Device, Dirtier, FileRead, Writeback
 from perfdiag.recording.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
@@ -162,4 +163,5 @@ __all__ = [
     "Unnamed",
     "VmExit",
     "Writeback",
+    "unread_ns",
 ]

@@ -103,6 +103,9 @@ class Exchange(Line, tag="exchange"):
     # Of `read_delay_ns`, what request_unread may tell of the wrong accounts: cut off what was short and merged.
     unread_error_ns: Nanoseconds | None = None
     over_slo_unread_error_ns: Nanoseconds = 0
+    # Of `read_delay_ns`, while a call for the request before on the same connection was under way, and the reader idle.
+    unread_peers_ns: Nanoseconds = 0
+    over_slo_unread_peers_ns: Nanoseconds = 0
     unanswered_ns: Nanoseconds | None = None  # of calls: while requests that they were made for waited
     unanswered_lasted_ns: Nanoseconds | None = None  # of calls, until their connection ended
     unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection was seen to end
@@ -118,6 +121,13 @@ class Exchange(Line, tag="exchange"):
     awaited: Count = 0  # of `open`, by UDP: somebody watches their socket
     most: Count | None = None  # of calls ("connected"): outstanding at once, at most
     levels: CallLevels = []  # levels that were reached; from 128 on they are not told apart, and not here
+
+
+def unread_ns(line: Exchange, *, over_slo: bool = False) -> int:
+    """Return for how long requests, or those over the objective, lay unread, without what waited for a peer."""
+    if over_slo:
+        return max(0, line.over_slo_read_delay_ns - line.over_slo_unread_peers_ns)
+    return max(0, line.read_delay_ns - line.unread_peers_ns)
 
 
 class RequestsInside(Line, tag="requests_inside"):
@@ -150,8 +160,8 @@ class RequestParked(Line, tag="request_parked"):
 class RequestUnread(Line, tag="request_unread"):
     """Time that answered requests lay unread, by what the thread that then read them was in meanwhile.
 
-    The lines add up to `read_delay_ns` of their exchange, but for what lies before the last segments that are kept of a
-    thread, or found no room.
+    The lines add up to `read_delay_ns` less `unread_peers_ns` of their exchange, but for what lies before the last
+    segments that are kept of a thread, or found no room.
     """
 
     object: Object  # these two as in Exchange
@@ -236,4 +246,5 @@ __all__ = [
     "RequestUnread",
     "RequestsInside",
     "Silent",
+    "unread_ns",
 ]
