@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Requests that the target served and calls that it made: sums by port or peer and name, and how long they took. */
 #define _GNU_SOURCE
+#include <stddef.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -164,6 +165,7 @@ static void add_exchange(struct exchange_sum *total, const struct exchange_sum *
 		total->oldest_ns = more->oldest_ns;
 	if (more->unanswered_longest_ns > total->unanswered_longest_ns)
 		total->unanswered_longest_ns = more->unanswered_longest_ns;
+	_Static_assert(offsetof(struct exchange_sum, parts_ns) == EXCHANGE_SUMS * sizeof(__u64), "one is not counted");
 	for (size_t i = 0; i < EXCHANGE_SUMS + ACCOUNT_COUNT; i++)
 		into[i] += from[i];
 }
