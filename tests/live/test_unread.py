@@ -77,8 +77,8 @@ def test_what_a_loop_was_in(case: str, serving: Serving, attach: Attach) -> None
     )  # who asks last asks alone
     assert served_ns > 0.9 * sum(unread.values()), "the loop was with others"
     assert unread[account, root] > 0.9 * (sum(unread.values()) - queued_ns), (line, unread)
-    if case == "computes":  # for 20 ms: what is sampled in the second half of that is in a long turn
-        assert in_long_turns(recording) == pytest.approx(0.5, abs=0.25)
+    if case == "computes":  # for 20 ms, half of which is in a long turn; more where it loses its CPU meanwhile
+        assert in_long_turns(recording) > 0.25
 
 
 def test_who_reads_was_made_too_late(serving: Serving, attach: Attach) -> None:
