@@ -17,11 +17,11 @@ Buckets = Annotated[  # (bucket index, count), empty ones left out
 ]
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="type"):
     """Common base: unknown fields are ignored, so that an older reader reads a newer minor recording."""
 
 
-class AccountSum(msgspec.Struct, frozen=True, array_like=True):
+class AccountSum(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One account of one thread (or sum of threads): ``[account, sum_ns, count, max_ns]``."""
 
     account: Word

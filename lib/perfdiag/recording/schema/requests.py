@@ -18,7 +18,7 @@ FineBuckets = Annotated[
 ]
 
 
-class PartSum(msgspec.Struct, frozen=True, array_like=True):
+class PartSum(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What requests spent in one account: ``[account, sum_ns]``."""
 
     account: Word
@@ -28,14 +28,14 @@ class PartSum(msgspec.Struct, frozen=True, array_like=True):
 PartSums = Annotated[Sequence[PartSum], at_most(ACCOUNTS)]
 
 
-class Level(msgspec.Struct, frozen=True, array_like=True):
+class Level(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """So many at once: ``[level, sum_ns]``; of 32 and more the lowest level of two, of 64 and more of four."""
 
     level: Count
     sum_ns: Nanoseconds  # with that many
 
 
-class CallLevel(msgspec.Struct, frozen=True, array_like=True):
+class CallLevel(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """So many calls at once: ``[level, sum_ns, answered, waited]``, levels as in Level."""
 
     level: Count
@@ -173,7 +173,7 @@ class RequestUnread(Line, tag="request_unread"):
     served: bool = False  # that thread was with another request; recordings without requests_read do not say
 
 
-class LeftPart(msgspec.Struct, frozen=True, array_like=True):
+class LeftPart(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """In what their reader was while requests waited: ``[account, root, served, sum_ns]``, as in RequestUnread."""
 
     account: Word

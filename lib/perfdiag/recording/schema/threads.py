@@ -11,7 +11,7 @@ from perfdiag.recording.schema.base import AccountSums, Count, Line, Nanoseconds
 from perfdiag.recording.schema.limits import RECORDER, Comm, Object, Word, at_most
 
 
-class OpenWait(msgspec.Struct, frozen=True, kw_only=True):
+class OpenWait(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The account a thread was in when its row was written (already included in its sums)."""
 
     account: Word
@@ -19,7 +19,7 @@ class OpenWait(msgspec.Struct, frozen=True, kw_only=True):
     since_ns: Nanoseconds
 
 
-class FutexSum(msgspec.Struct, frozen=True, array_like=True):
+class FutexSum(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Time parked on one futex by one thread: ``[object, sum_ns, count, waker_tid]`` (as in Detail)."""
 
     object: Object
