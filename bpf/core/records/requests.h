@@ -240,8 +240,6 @@ struct inside {
 	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
 };
 
-#define EXCHANGE_SUMS 40 /* that are added up, the first ones; then the parts */
-
 /* Where requests were parked that one thread served. */
 struct parked_key {
 	__u64 object;

@@ -10,12 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "base/process_files.h"
 #include "facts/internal.h"
 
 #define LOOKED_AT_MAX 16384 /* descriptors: of a server most are sockets, which cost little */

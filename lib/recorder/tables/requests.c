@@ -165,8 +165,8 @@ static void add_exchange(struct exchange_sum *total, const struct exchange_sum *
 		total->oldest_ns = more->oldest_ns;
 	if (more->unanswered_longest_ns > total->unanswered_longest_ns)
 		total->unanswered_longest_ns = more->unanswered_longest_ns;
-	_Static_assert(offsetof(struct exchange_sum, parts_ns) == EXCHANGE_SUMS * sizeof(__u64), "one is not counted");
-	for (size_t i = 0; i < EXCHANGE_SUMS + ACCOUNT_COUNT; i++)
+	/* All that stands before the first maximum is a sum. */
+	for (size_t i = 0; i < offsetof(struct exchange_sum, oldest_ns) / sizeof(__u64); i++)
 		into[i] += from[i];
 }
 
