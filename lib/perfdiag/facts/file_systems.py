@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perfdiag.facts.storage import Mount, parse_mounts
+from perfdiag.facts.storage import best_mount, mounts_by_device
 from perfdiag.facts.texts import Texts, lines_of, number, words_of
 
 PATTERN = r"/file_systems/([0-9]{1,10})"  # of the recorder: no file
@@ -35,13 +35,13 @@ class FileSystems:
 def read_file_systems(texts: Texts) -> FileSystems | None:
     """Read those of all targets, at the end as far as they were there then; None where none was asked."""
     found: dict[str, FileSystem] = {}
-    own = _mounted(_text(texts, "/proc/self/mountinfo"))
+    own = _mounted(texts.text("/proc/self/mountinfo"))
     complete = True
     asked = list(texts.match(PATTERN))
     for path, match in asked:
         pid, phase = match[1], "end" if texts.text(path, "end") else "begin"
         complete = complete and not texts.is_cut_off(path, phase)
-        theirs = _mounted(_text(texts, f"/proc/{pid}/mountinfo"))
+        theirs = _mounted(texts.text(f"/proc/{pid}/mountinfo"))
         for line in lines_of(texts.text(path, phase)):
             device, *words = words_of(line) or [""]
             numbers = [value for word in words if (value := number(word)) is not None]
@@ -55,22 +55,15 @@ def read_file_systems(texts: Texts) -> FileSystems | None:
     return FileSystems(tuple(found.values()), complete) if asked else None
 
 
-def _text(texts: Texts, path: str) -> str | None:
-    return texts.text(path, "end") or texts.text(path, "begin")
-
-
 def _mounted(text: str | None) -> Mapping[str, str]:
-    """Return where each device is mounted, the whole of it before parts, and short paths before long ones."""
-    ranked: Iterable[Mount] = sorted(parse_mounts(text), key=lambda mount: (mount.root != "/", len(mount.mountpoint)))
-    found: dict[str, str] = {}
-    for mount in ranked:
-        found.setdefault(mount.device, mount.mountpoint)
-    return found
+    """Return where each device is mounted."""
+    found = ((device, best_mount(mounts)) for device, mounts in mounts_by_device(text).items())
+    return {device: mount.mountpoint for device, mount in found if mount}
 
 
 def _is_root(texts: Texts, pid: str) -> bool:
     """Return whether a target may use what is reserved for root; who is not known may."""
-    text = _text(texts, f"/proc/{pid}/status")
+    text = texts.text(f"/proc/{pid}/status")
     users = next((words_of(line)[1:] for line in lines_of(text) if line.startswith("Uid:")), [])
     return not users or "0" in users
 

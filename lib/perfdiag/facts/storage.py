@@ -104,7 +104,9 @@ class Mounts:
         for mount in mounts:
             self._of_device[mount.device].append(mount)
             self._of_source[mount.source].append(mount)
-        self._first, self._last = (_by_device(texts.text("/proc/self/mountinfo", each)) for each in ("begin", "end"))
+        self._first, self._last = (
+            mounts_by_device(texts.text("/proc/self/mountinfo", each)) for each in ("begin", "end")
+        )
 
     def of_device(self, device: str) -> Sequence[Mount]:
         """Return the mounts of a device, in their order."""
@@ -113,7 +115,7 @@ class Mounts:
     def find(self, device: str, names: Iterable[str]) -> Mount | None:
         """Return the best mount of a device: by number, else (btrfs, ZFS: numbers of their own) by name."""
         found = self.of_device(device) or [m for name in names for m in self._of_source.get(f"/dev/{name}", ())]
-        return min(found, key=_rank, default=None)
+        return best_mount(found)
 
     def find_successor(self, device: str) -> tuple[Mount, Mount] | None:
         """Return what had a number at the begin and what has it at the end, where these are two file systems: the
@@ -122,18 +124,22 @@ class Mounts:
         before = [mount for mount in (*self._first.get(device, ()), *self.of_device(device)) if mount not in after]
         if not self._first or {(m.source, m.fstype) for m in before} & {(m.source, m.fstype) for m in after}:
             return None
-        return (min(before, key=_rank), min(after, key=_rank)) if before and after else None
+        first, last = best_mount(before), best_mount(after)
+        return (first, last) if first and last else None
 
 
-def _by_device(text: str | None) -> dict[str, list[Mount]]:
+def mounts_by_device(text: str | None) -> dict[str, list[Mount]]:
+    """Return the mounts of one mountinfo by their device, in its order."""
     found: dict[str, list[Mount]] = {}
     for mount in parse_mounts(text):
         found.setdefault(mount.device, []).append(mount)
     return found
 
 
-def _rank(mount: Mount) -> tuple[bool, int]:
-    return mount.root != "/", len(mount.mountpoint)
+def best_mount(mounts: Iterable[Mount]) -> Mount | None:
+    """Return the mount to name of one file system: of the whole before a part of it, with the shortest path; None
+    without any."""
+    return min(mounts, key=lambda mount: (mount.root != "/", len(mount.mountpoint)), default=None)
 
 
 def read_disks(texts: Texts, hypervisor: Hypervisor | None) -> Mapping[str, Disk]:
@@ -245,4 +251,14 @@ def _activity(begin: list[int], end: list[int]) -> DiskActivity | None:
     )
 
 
-__all__ = ["Disk", "DiskActivity", "Mount", "Mounts", "parse_mounts", "read_disks", "read_mounts"]
+__all__ = [
+    "Disk",
+    "DiskActivity",
+    "Mount",
+    "Mounts",
+    "best_mount",
+    "mounts_by_device",
+    "parse_mounts",
+    "read_disks",
+    "read_mounts",
+]
