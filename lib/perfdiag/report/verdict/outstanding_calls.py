@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfdiag.common.units import about, plural, share
+from perfdiag.diagnosis.evidence.network.unanswered_calls import sent_again
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
@@ -15,7 +16,7 @@ def outstanding_calls(model: Model) -> list[str]:
     if most is None:
         return []
     if _is_silent(most):
-        resent = sum(each.retransmits_seen for each in model.sockets if each.object == most.line.object)
+        resent = sent_again(model, most)
         lost = f", and {plural(resent, 'segment')} to it were sent again" if resent else ""
         return [
             f"They may wait for calls to {most.object}: {most.line.unanswered:,} of {_number(most):,} got no"

@@ -44,7 +44,7 @@ def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None
     if 2 * given_up_ns < call.waited_ns:
         return None
     count, each = call.line.unanswered, duration(given_up_ns // max(1, call.line.unanswered))
-    resent = _sent_again(model, call)
+    resent = sent_again(model, call)
     dead = are_dead(model, call)
     asked = Evidence(
         f"{plural(count, 'call')} without an answer, {call.line.count:,} with one", float(count), "count", "sockets"
@@ -84,10 +84,10 @@ def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None
 def are_dead(model: Model, call: Exchange) -> bool:
     """Return whether connections to a peer are: what is sent there is lost each time, though others can be made."""
     silent = call.line.unanswered
-    return 0 < silent <= _sent_again(model, call) and call.line.connects > call.line.connects_failed
+    return 0 < silent <= sent_again(model, call) and call.line.connects > call.line.connects_failed
 
 
-def _sent_again(model: Model, call: Exchange) -> int:
+def sent_again(model: Model, call: Exchange) -> int:
     """Return how many segments to the peer were sent again in the window."""
     return sum(each.retransmits_seen for each in model.sockets if each.object == call.line.object)
 
@@ -157,4 +157,4 @@ def _measure(model: Model, call: Exchange) -> Remedy:
     return fix(f"measure the peer, {host}: perfdiag latency --port {peer.port}")
 
 
-__all__ = ["are_dead", "outstanding"]
+__all__ = ["are_dead", "outstanding", "sent_again"]
