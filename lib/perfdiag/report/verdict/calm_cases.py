@@ -19,13 +19,11 @@ from perfdiag.report.verdict.sentences import (
     Kind,
     full_thread,
     largest_found,
-    left_unread,
     next_step,
     perhaps,
     reasons,
     said,
     told,
-    unanswered,
     uncertain_ns,
 )
 from perfdiag.report.verdict.situation import Situation
@@ -44,8 +42,7 @@ def _answers_at_once(it: Situation) -> bool:
     """Return whether it has answered so many requests, nobody's was left, and they took so little time that what its
     threads are blocked in is none of their business."""
     many = sum(each.line.count for each in it.model.exchanges if each.served) >= ENOUGH_REQUESTS
-    owed = unanswered(it.model) or left_unread(it.model) or any(is_objective(each.id) for each in it.faults)
-    return many and clear_of_fault.are_prompt(it.model) and not owed
+    return many and it.are_prompt
 
 
 def _faults(it: Situation) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perfdiag.common.units import duration, first_of, share
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity, account_of, is_elsewhere, is_objective
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity, account_of, is_elsewhere
 from perfdiag.model.requests.request_sums import PARKED, QUEUED, REST
 from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import phrase_of
@@ -139,20 +139,9 @@ class Requests(Situation):
         return [fault for fault in first if any(outweighs(each, fault) for each in self.profile)]
 
     @property
-    def are_prompt(self) -> bool:
-        """Whether they take so little time that it does not matter what that goes to."""
-        owed = self.missed or unanswered(self.model) or left_unread(self.model)
-        return clear_of_fault.are_prompt(self.model) and not owed
-
-    @property
     def larger(self) -> list[Finding]:
         """What takes more of that time than the first fault, and is none."""
         return [each for each in self.profile if self.timed and each.claimed_ns > self.timed[0].claimed_ns]
-
-    @property
-    def missed(self) -> bool:
-        """Whether an objective was missed."""
-        return any(is_objective(each.id) and each.severity is not Severity.INFO for each in self.diagnosis.findings)
 
 
 def _first(it: Requests) -> str:

@@ -12,13 +12,14 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.idle import sleeps, work
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import idle_policy
-from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity
+from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity, is_objective
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report.verdict import clear_of_fault
 from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.sentences import (
+    left_unread,
     next_step,
     requests_not_followed,
     said,
@@ -87,6 +88,17 @@ class Situation:
         limits = [each for each in self.named("CONCURRENCY-LIMIT") if each in self.faults and each not in self.causes]
         owed = [evidence.text for finding in self.named("ANSWER-OWED") for evidence in finding.evidence]
         return [*map(said, limits), *(f"{text}." for text in owed)]
+
+    @property
+    def missed(self) -> bool:
+        """Whether an objective was missed."""
+        return any(is_objective(each.id) for each in self.faults)
+
+    @property
+    def are_prompt(self) -> bool:
+        """Whether requests take so little time that it does not matter what that goes to, and nobody waits for one."""
+        owed = self.missed or unanswered(self.model) or left_unread(self.model)
+        return clear_of_fault.are_prompt(self.model) and not owed
 
     # Of faults that take time; there is at least one then
 
