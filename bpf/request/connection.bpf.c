@@ -102,7 +102,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	record->idled = record->by_time = 0; /* what it does next may be an answer made of that */
 	note_answer_read(record, connection);
 	read_answer(record, connection, length);
-	if (connection->sql.number)
+	if (awaits_number(connection))
 		take_number(connection, length);
 	owner = owner_of(connection);
 	if (owner && owner->exchange == EXCHANGE_ASKED) {

@@ -34,6 +34,7 @@ static __always_inline void send_call(struct record *record, struct connection *
 			send_lookup(connection, now);
 		else
 			connection->asked = now;
+		send_before_answer(connection);
 		return;
 	}
 	/* Who has connected for somebody's request asks for it first: by then the thread may have turned to others. */

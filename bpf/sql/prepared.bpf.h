@@ -34,13 +34,24 @@ static __always_inline __u64 find_prepared(struct connection *connection, __u64 
 	return known ? *known : 0;
 }
 
-/* Of several that are prepared before the first answer, no number can be told. */
+static __always_inline bool awaits_number(const struct connection *connection)
+{
+	return connection->sql.number == NUMBER_AWAITED || connection->sql.number == NUMBER_BEHIND_HEADER;
+}
+
+/* More was sent before the answer came: the rest of a long command, or the next one. */
+static __always_inline void send_before_answer(struct connection *connection)
+{
+	if (connection->sql.server == SQL_MARIADB)
+		connection->sql.number = NUMBER_UNKNOWN;
+}
+
 static __always_inline void keep_prepared(struct connection *connection, __u64 prepared, __u32 server, __u64 hash)
 {
 	struct prepared_key key = { connection->cookie, prepared };
 
 	if (server == SQL_MARIADB) {
-		connection->sql.number = connection->sql.number == NUMBER_TOLD ? NUMBER_AWAITED : NUMBER_TOLD;
+		connection->sql.number = connection->sql.number == NUMBER_TOLD ? NUMBER_AWAITED : NUMBER_UNKNOWN;
 		connection->sql.prepared = hash;
 	} else {
 		bpf_map_update_elem(&sql_prepared, &key, &hash, BPF_ANY);

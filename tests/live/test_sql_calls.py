@@ -26,11 +26,13 @@ def serve(connection):
     number = 40
     while asked := connection.recv(100_000):
         time.sleep(0.0002)
-        if asked[3:5] == bytes([0, 22]):
+        if asked[3:5] != bytes([0, 22]):
+            connection.sendall(b"answer")
+            continue
+        while asked:  # several may have come at once
             number += 1
             connection.sendall(b"\\x0c\\0\\0\\1" + struct.pack("<BIHHBH", 0, number, 1, 2, 0, 0))
-        else:
-            connection.sendall(b"answer")
+            asked = asked[4 + int.from_bytes(asked[:3], "little") :]
 listener = socket.create_server(("127.0.0.1", 0))
 print(listener.getsockname()[1], flush=True)
 while True:
@@ -106,6 +108,16 @@ def mariadb_header_first(text, again):
 def mariadb_message(text, again):
     mariadb_prepared(text, again, lambda: database.recvmsg(100)[0])
 
+def mariadb_prepared_together(text, again):
+    if not known:
+        for table in (b"a", b"b"):
+            database.sendall(command(22, b"SELECT * FROM " + table))
+        for at in range(3):
+            known[at] = struct.unpack("<I", database.recv(16, socket.MSG_WAITALL)[5:9])[0]
+            if at == 0:
+                database.sendall(command(22, b"SELECT * FROM c"))
+    send(command(23, struct.pack("<IBI", known[again % 3], 0, 1)))
+
 def distinct(text, again):
     known[len(known)] = text
     send(message(b"Q", b"SELECT column%d FROM items\\0" % len(known)))
@@ -178,6 +190,14 @@ def test_each_statement_of_each_request_is_counted(
         assert row.sum_ns >= row.count * 200_000 and sum(number for _, number in row.buckets) == row.count
         first = diagnose(model_of(recording)).findings[0]
         assert first.id == "SQL-CHATTY" and first.evidence[0].value == TIMES, first
+
+
+def test_of_statements_prepared_together_none_is_named_as_another(attach: Attach, cleanup: Cleanup) -> None:
+    """Of three the second answer was read after the third was sent, and was taken for its own."""
+    with recorded(attach, cleanup, "mariadb_prepared_together") as recording:
+        run = {line.name: line.count for line in recording.of(schema.SqlCall) if line.kind == "run"}
+        assert set(run) <= {"SELECT * FROM a"}, run
+        assert sum(line.count for line in recording.of(schema.SqlCall)) >= REQUESTS * (TIMES + 1)
 
 
 def test_a_request_that_asks_twice_is_how_things_are_built(attach: Attach, cleanup: Cleanup) -> None:

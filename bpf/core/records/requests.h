@@ -58,9 +58,10 @@ enum send_limit { SEND_LIMIT_WINDOW, SEND_LIMIT_CONGESTION, SEND_LIMIT_BUFFER, S
 #define SQL_REMEMBERED 4 /* statements that a request has asked for */
 
 enum prepared_number {
-	NUMBER_TOLD, /* or not looked for any more */
+	NUMBER_TOLD,
 	NUMBER_AWAITED,
 	NUMBER_BEHIND_HEADER, /* the header of its packet has been read alone */
+	NUMBER_UNKNOWN,	      /* for good: several commands were sent before an answer, so any may be what comes next */
 };
 
 /* Of a connection to an SQL server, the statement that is run there; of a request, what it has asked for. */
