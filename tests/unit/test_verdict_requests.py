@@ -209,7 +209,7 @@ def test_shares_and_the_unclaimed_are_all_of_the_requests_time(
 )
 def test_a_large_share_of_next_to_no_time_is_no_warning(answered: str, count: int, pool: int, warns: bool) -> None:
     """0.2 s of waiting in 80 s of threads that are idle else, and nobody waits for an answer."""
-    builder = Builder(comm="server").thread("worker", runq_busy="200 ms", cpu_user="100 ms")
+    builder = Builder(comm="server").thread("worker", runq_busy="200 ms", cpu_user="100 ms", requests=(count, 0))
     for _ in range(pool):
         builder.thread("pool", rest="net.accept")
     model = builder.exchange("port:80", "accepted", {answered: count}, whole=0, whole_ns=0).model()

@@ -26,14 +26,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from perfdiag.diagnosis.evidence.requests.fast_answers import answering_ns, answers_fast, is_fast_server
 from perfdiag.diagnosis.evidence.requests.parts_inside import parts_inside
-from perfdiag.diagnosis.policy import general_policy, network_policy
+from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.precedence import levels
 from perfdiag.diagnosis.rule import Claim, Confidence, Finding, Role, Rule, Severity, account_of
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.diagnosis.thread_roles import Roles
-from perfdiag.model.model import Model, once
-from perfdiag.model.requests.exchanges import together
+from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.model.share_denominator import counted, whole_accounts, whole_name, whole_ns
 from perfdiag.recording.accounts import Kind, kind_of
@@ -61,11 +61,12 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
         }
         total, wanted = sum(granted.values()), purse.worth(finding)
         idle_ns = sum(purse.grant_idle(account_of(claim), ns, finding) for claim, ns in finding.claims.items())
-        threads, role = roles.of(claim for claim, ns in granted.items() if ns)
+        taken = [claim for claim, ns in granted.items() if ns]
+        threads, role = roles.of(taken)
         part = total / purse.whole_ns if purse.whole_ns else 0.0
         settled = replace(
             finding,
-            severity=_felt(model, finding, part, total + idle_ns),
+            severity=_felt(model, finding, part, total + idle_ns, roles.read_requests(taken)),
             threads=threads,
             role=role,
             claims={claim: ns for claim, ns in granted.items() if ns},
@@ -83,37 +84,18 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
     return Settlement(sorted(kept, key=_rank), superseded, purse.left_ns)
 
 
-def _felt(model: Model, finding: Finding, part: float, ns: int) -> Severity:
-    """Return the severity: what threads suffer warns of nothing where the requests hardly do, and a large share of
-    next to no time of nothing where all requests are answered fast, or are so long that it could not be felt even if
-    all of it were theirs."""
+def _felt(model: Model, finding: Finding, part: float, ns: int, readers: bool) -> Severity:
+    """Return the severity: what threads suffer warns of nothing where the requests hardly do, and where all requests
+    are answered fast not for next to no time, nor where none of them reads requests (not `readers`). Next to no time is
+    also what could not be felt even if all of it were the requests'."""
     if not finding.claims or finding.severity is not Severity.WARNING:
         return finding.severity
     hardly = part < general_policy.fault_share if model.request_time else False
     if ns < general_policy.felt_of_threads_share * model.wall_ns:
-        hardly |= ns < general_policy.fault_share * _answering_ns(model) or _answers_fast(model)
+        hardly |= ns < general_policy.fault_share * answering_ns(model) or answers_fast(model)
+    elif not readers and model.request_time is None:
+        hardly |= is_fast_server(model)
     return Severity.INFO if hardly else finding.severity
-
-
-@once
-def _answering_ns(model: Model) -> int:
-    """Return the time of all requests that were answered, whether or not what they waited for is known."""
-    return sum(each.whole.sum_ns for each in model.exchanges if each.served)
-
-
-@once
-def _answers_fast(model: Model) -> bool:
-    """Return whether many requests were answered, 99 of 100 of them fast, and none waits for long."""
-    served = [each for each in model.exchanges if each.served]
-    whole = together(each.whole for each in served)
-    p99_ns = whole.quantile_ns(0.99)
-    waits = any(each.line.unanswered or each.line.oldest_ns >= network_policy.slow_answer_ns for each in served)
-    return (
-        whole.count >= general_policy.requests_for_fast
-        and p99_ns is not None
-        and p99_ns < network_policy.slow_answer_ns
-        and not waits
-    )
 
 
 class _Purse:

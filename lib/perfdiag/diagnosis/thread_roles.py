@@ -45,6 +45,7 @@ class Roles:
         unseen = sum(model.coverage.lost.get(name, 0) for name in WAKERS)
         known = model.coverage.complete and unseen <= general_policy.tolerable_loss_share * waits
         wakers = {row.waker_tid for row in model.rows if row.waker_tid}
+        self._readers = {group for group, members in groups.items() if any(map(_may_read, members))}
         self._roles = {group: _role(members, wakers if known else None) for group, members in groups.items()}
         if Role.SERVING not in self._roles.values():  # then there is no background either: it is all there is
             self._roles = dict.fromkeys(self._roles, Role.UNKNOWN)
@@ -55,6 +56,17 @@ class Roles:
         Of an object it is known which processes waited for it, not which of their threads: all that waited in the
         account are taken, so that a background thread is never the only one by mistake.
         """
+        groups = self._suffering(claims)
+        roles = {self._roles[group] for group in groups}
+        names = dict.fromkeys(name for _pid, name in groups)
+        return tuple(names), roles.pop() if len(roles) == 1 else Role.UNKNOWN
+
+    def read_requests(self, claims: Iterable[Claim]) -> bool:
+        """Return whether anybody who suffers the time claimed reads requests, as far as that was recorded."""
+        return not self._readers.isdisjoint(self._suffering(claims))
+
+    def _suffering(self, claims: Iterable[Claim]) -> list[Group]:
+        """Return the groups that suffer the time claimed, the largest part first."""
         suffered: defaultdict[Group, int] = defaultdict(int)
         for claim in set(claims):
             spent = self._spent.get(account_of(claim), {})
@@ -62,17 +74,17 @@ class Roles:
                 for group, ns in spent[pid].items():
                     suffered[group] += ns
         felt = general_policy.felt_of_account_share * sum(suffered.values())
-        groups = sorted(
-            (group for group, ns in suffered.items() if ns > felt), key=lambda each: (-suffered[each], each)
-        )
-        roles = {self._roles[group] for group in groups}
-        names = dict.fromkeys(name for _pid, name in groups)
-        return tuple(names), roles.pop() if len(roles) == 1 else Role.UNKNOWN
+        return sorted((group for group, ns in suffered.items() if ns > felt), key=lambda each: (-suffered[each], each))
 
 
 def _group(thread: ThreadLedger) -> Group:
-    """Threads of a pool are told apart by a number in their names."""
-    return thread.pid, re.sub(r"\d+", "N", thread.comm)
+    """Threads of a pool are told apart by the last number in their names; one before it ("pool-2-thread-7") is the
+    pool's."""
+    return thread.pid, re.sub(r"\d+(?=\D*$)", "N", thread.comm)
+
+
+def _may_read(thread: ThreadLedger) -> bool:
+    return thread.requests_read is None or thread.requests_read > 0
 
 
 def _role(members: Collection[ThreadLedger], wakers: Collection[int] | None) -> Role:

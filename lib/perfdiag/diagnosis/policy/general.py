@@ -58,6 +58,11 @@ class GeneralPolicy(Family):
         30,
         "Requests are answered fast if 99 of 100 are; of thirty that all are, fewer than one in ten is slow (3/n).",
     )
+    requests_of_server = count(
+        100,
+        "Whoever looks whether a service is alive asks less often: what answers a hundred requests fast is a server, "
+        "and what its other threads wait for is felt by nobody who asks.",
+    )
     felt_of_account_share = share(
         0.01,
         "A group of threads that has less than a hundredth of an account's time does not feel it.",

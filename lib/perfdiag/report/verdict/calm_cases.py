@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.evidence.idle import work
 from perfdiag.diagnosis.evidence.idle.work import is_idle
+from perfdiag.diagnosis.evidence.requests.fast_answers import is_fast_server
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, is_objective
@@ -42,7 +43,7 @@ def _answers_at_once(it: Situation) -> bool:
     """Return whether it has answered so many requests, nobody's was left, and they took so little time that what its
     threads are blocked in is none of their business."""
     many = sum(each.line.count for each in it.model.exchanges if each.served) >= ENOUGH_REQUESTS
-    return many and it.are_prompt
+    return (many and it.are_prompt) or (is_fast_server(it.model) and not it.owed)
 
 
 def _faults(it: Situation) -> list[str]:
@@ -141,6 +142,17 @@ def _profile(it: Situation) -> list[str]:
     mostly_idle = it.waits and it.model.idle_ns > it.model.busy_ns and not it.sleep
     otherwise = f"Otherwise it waited {it.waits}." if mostly_idle else ""
     return [most_time, *it.busiest, *it.doubts, fault, *_unseen(it), *it.slept, otherwise]
+
+
+def _waits_beside_requests(it: Situation) -> bool:
+    """Return whether its requests are fast, and what takes most of its time is a wait that none of them feels."""
+    waits = any(finding.mechanism is not Mechanism.WORK for finding in it.largest)
+    return waits and is_fast_server(it.model) and not it.owed and not it.doubts
+
+
+def _beside_requests(it: Situation) -> list[str]:
+    outside = [f"Outside of them: {told(each)}" for each in it.largest]
+    return [concerned_requests.answered(it.model), *outside, *it.slept]
 
 
 def _kind(it: Situation) -> Kind:
@@ -255,6 +267,9 @@ _IDLE = (
 )
 _BUSY = (
     Case[Situation]("perfdiag is most of its work", lambda it: it.of_recording >= MOST, Kind.CANNOT_TELL, _recorded),
+    Case[Situation](
+        "its requests are fast, other threads wait", _waits_beside_requests, Kind.PROFILE, _beside_requests, _largest
+    ),
     Case[Situation](
         "it sleeps for longer than it works",
         lambda it: it.sleep is not None and it.sleep.ns > it.model.busy_ns,

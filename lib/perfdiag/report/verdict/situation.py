@@ -95,10 +95,14 @@ class Situation:
         return any(is_objective(each.id) for each in self.faults)
 
     @property
+    def owed(self) -> bool:
+        """Whether an objective was missed, or somebody still waits for an answer."""
+        return bool(self.missed or unanswered(self.model) or left_unread(self.model))
+
+    @property
     def are_prompt(self) -> bool:
         """Whether requests take so little time that it does not matter what that goes to, and nobody waits for one."""
-        owed = self.missed or unanswered(self.model) or left_unread(self.model)
-        return clear_of_fault.are_prompt(self.model) and not owed
+        return clear_of_fault.are_prompt(self.model) and not self.owed
 
     # Of faults that take time; there is at least one then
 
