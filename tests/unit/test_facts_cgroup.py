@@ -31,6 +31,7 @@ def version_2(mountinfo: str = UNIFIED) -> Facts:
             SLICE: "60 inode 77",
             f"{service}/cpu.stat": cpu_stat.format(0, 100, 0, 0),
             f"{service}/memory.events": "low 0\nhigh 3\nmax 10\noom 0\noom_kill 0\n",
+            f"{service}/pids.events": "max 4\n",
             f"{service}/io.stat": "8:0 rbytes=100 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n",
             f"{service}/memory.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000\n",
         },
@@ -51,6 +52,7 @@ def version_2(mountinfo: str = UNIFIED) -> Facts:
             f"{service}/io.stat": "8:0 rbytes=2300 wbytes=0 rios=24 wios=0 dbytes=0 dios=0\n253:0\n",
             f"{service}/pids.max": "max\n",
             f"{service}/pids.current": "23\n",
+            f"{service}/pids.events": "max 11\n",
         },
     )
 
@@ -75,7 +77,7 @@ def test_version_2() -> None:
     assert io.limits == {"8:0": {"rbps": 1048576, "wiops": 120}}
     assert io.counters["8:0"]["rbytes"] == 2200 and io.counters["8:0"]["rios"] == 23 and io.counters["253:0"] == {}
     (pids,) = found.pids_groups
-    assert pids.limit == math.inf and pids.current == 23
+    assert pids.limit == math.inf and pids.current == 23 and pids.refused == 7
 
 
 @pytest.mark.parametrize(("own", "ancestor"), [(0, 0), (1, 0), (0, 1)])

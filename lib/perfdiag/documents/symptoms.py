@@ -268,6 +268,12 @@ SYMPTOMS = (
         ("FD-EXHAUSTION", "NET-LISTEN-OVERFLOW"),
     ),
     Symptom(
+        "No more processes or threads can be started",
+        "fork or pthread_create fail with EAGAIN (resource temporarily unavailable, unable to create native thread).",
+        ("perfdiag latency --pid 4121 --duration 30",),
+        ("PROC-LIMIT", "PROC-FORK-SLOW"),
+    ),
+    Symptom(
         "perfdiag cannot attach",
         "It ends with an error and exit status 1, 3 or 4, or the report lists much under NOT MEASURED.",
         ("perfdiag check", "perfdiag latency --pid 4121 --engine bpftrace", "perfdiag record -o FILE --pid 4121"),

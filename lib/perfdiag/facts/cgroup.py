@@ -68,10 +68,11 @@ class IoGroup(Cgroup):
 
 @dataclass(frozen=True)
 class PidsGroup(Cgroup):
-    """Number of tasks."""
+    """Number of tasks, at the end."""
 
     limit: float | None
     current: int | None
+    refused: int | None  # tasks that could not be made in the window, for this limit or one above
 
 
 @dataclass
@@ -279,6 +280,7 @@ class Reader:
                 directory.depth,
                 limit=self._limit(directory, "pids.max"),
                 current=self._number(directory, "pids.current"),
+                refused=self._delta(directory, "pids.events").get("max"),
             )
 
     def frozen(self) -> dict[int, bool]:

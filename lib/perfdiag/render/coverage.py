@@ -73,7 +73,7 @@ def _stacks(report: Report) -> str:
         return "no stacks to compare"
     samples = plural(coverage.stack_samples, "stack sample")
     if coverage.stack_agreement >= 1:
-        return f"{samples} agree"
+        return f"{samples} {'agrees' if coverage.stack_samples == 1 else 'agree'}"
     most = "".join(f" (most: {account}, stack says {seen})" for account, seen, _ in coverage.disagreements[:1])
     return f"{samples} agree for {fine_share(coverage.stack_agreement)} of their time{most}"
 

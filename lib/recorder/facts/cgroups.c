@@ -46,6 +46,7 @@ static const struct group_files files[] = {
 	{ NULL, "io.pressure", TWICE },
 	{ NULL, "pids.max", TWICE },
 	{ NULL, "pids.current", TWICE },
+	{ NULL, "pids.events", TWICE },
 	{ NULL, "cgroup.events", TWICE }, /* frozen, by itself or with an ancestor? */
 	{ "cpu", "", FACTS_BEGIN },
 	{ "cpu", "cpu.cfs_quota_us", TWICE },
@@ -70,6 +71,7 @@ static const struct group_files files[] = {
 	{ "blkio", "blkio.throttle.io_serviced", TWICE },
 	{ "pids", "pids.max", TWICE },
 	{ "pids", "pids.current", TWICE },
+	{ "pids", "pids.events", TWICE },
 	{ "freezer", "freezer.state", TWICE },
 };
 

@@ -2,8 +2,8 @@
 /*
  * Between the parts of the host facts: facts/list.c says what is wanted, facts/cgroups.c which directories of the
  * targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file, facts/cpuid.c,
- * facts/nfs_connections.c, facts/listeners.c, facts/file_systems.c and facts/hotspot.c what is none, facts.c does it in
- * children with a deadline.
+ * facts/nfs_connections.c, facts/listeners.c, facts/file_systems.c, facts/user_tasks.c and facts/hotspot.c what is
+ * none, facts.c does it in children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
@@ -86,6 +86,10 @@ void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact);
 /* How much room there is where a process writes: facts/file_systems.c. */
 #define FILE_SYSTEMS_FACT "/file_systems/" /* and the process */
 void fact_read_file_systems(const struct wanted *wanted, struct fact_text *fact);
+
+/* Which processes may start no more tasks, as their user has too many: facts/user_tasks.c. */
+#define USER_TASKS_FACT "/user_tasks"
+void fact_read_user_tasks(struct fact_text *fact);
 
 /* Counters of a Java virtual machine: facts/hotspot.c. */
 #define HOTSPOT_FACTS "/hotspot/" /* and the process */

@@ -342,6 +342,8 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 		snprintf(path, sizeof(path), FILE_SYSTEMS_FACT "%d", pids[i]);
 		err = err ?: wanted_add(list, path, 0, NULL);
 	}
+	if (!err && phase == FACTS_END)
+		err = wanted_add(list, USER_TASKS_FACT, 0, NULL);
 	return err;
 }
 

@@ -45,6 +45,10 @@ class LocalPolicy(Family):
         0.98,
         "The next open() or accept() of a burst fails: no service keeps so few descriptors in reserve.",
     )
+    tasks_near_share = share(
+        0.8,
+        "A limit of tasks of which four fifths are used is near: a burst of workers can reach it.",
+    )
     descriptors_near_share = share(
         0.8,
         "From here on a leak or a burst reaches the limit before anybody looks again.",
