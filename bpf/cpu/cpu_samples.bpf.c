@@ -12,7 +12,7 @@
 
 #define WALKED_BYTES (6 * (int)sizeof(__u64)) /* of a walk: a lost one has a few meaningless addresses, too */
 
-#define LONG_TURN_NS 10000000 /* requests.long_turn_ns is the same */
+#define LONG_TURN_NS 10000000
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share, size_bytes
-from perfdiag.recording.schema.limits import RECORDER
 
 
 class RequestsPolicy(Family):
@@ -48,10 +47,6 @@ class RequestsPolicy(Family):
     blocking_program_share = share(
         0.1,
         "A program with a smaller part of the target's CPU samples names no function.",
-    )
-    long_turn_ns = duration_ns(
-        RECORDER["LONG_TURN_NS"],
-        "The recorder marks CPU samples in turns that have lasted so long; what waits longer waits for such turns.",
     )
     long_turn_samples = count(
         12,

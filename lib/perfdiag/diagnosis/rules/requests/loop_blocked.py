@@ -41,6 +41,7 @@ from perfdiag.model.requests.unread_requests import LISTENS
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import phrase_of
 
+from perfdiag.recording.schema.limits import RECORDER
 SHOWN = 3  # of several event loops
 
 
@@ -147,7 +148,7 @@ def _blocking_samples(model: Model) -> CpuSamples:
     """Return the CPU samples of long turns where most of the time in which requests lay unread was behind such turns;
     else all of them, for many short turns in a row are what requests wait for."""
     long_turns = CpuSamples(model, long_turns=True)
-    waited_long = delays_of(model).typical_ns() >= requests_policy.long_turn_ns
+    waited_long = delays_of(model).typical_ns() >= RECORDER["LONG_TURN_NS"]
     return long_turns if waited_long and long_turns.count >= requests_policy.long_turn_samples else CpuSamples(model)
 
 
