@@ -19,6 +19,7 @@ class Advice:
     means: str
     remedies: tuple[str, ...]
     under: str = ""  # the account that its holder waits in: what the lock is for
+    of_server: bool = False  # inside a database server: whoever runs it does not write its code
 
 
 _SECTION = "shorten the section under the lock, or split its data among several locks"
@@ -54,10 +55,12 @@ _ADVICE = {
             "a faster disk for pg_wal: see DISK-FLUSH-SLOW",
         ),
         under="disk.flush",
+        of_server=True,
     ),
     "lwlock": Advice(
         "they protect shared structures inside the server",
         ("see which one: wait_event of pg_stat_activity, sampled; its documentation says what each protects",),
+        of_server=True,
     ),
     "rowlock": Advice(
         "a transaction waits for another to end",
@@ -67,6 +70,7 @@ _ADVICE = {
             "shorten the transaction that holds them: only its statements between BEGIN and COMMIT, the most wanted"
             " row last",
         ),
+        of_server=True,
     ),
     "metadata": Advice(
         "",
@@ -76,6 +80,7 @@ _ADVICE = {
             "back up without FLUSH TABLES WITH READ LOCK (mariadb-backup, --single-transaction); ALTER and LOCK TABLES"
             " wait for open transactions, and all others behind them: commit soon",
         ),
+        of_server=True,
     ),
     "table": Advice(
         "",
@@ -83,14 +88,15 @@ _ADVICE = {
             "make statements that change the table shorter, or use an engine that locks rows (ALTER TABLE ..."
             " ENGINE=InnoDB); SHOW FULL PROCESSLIST shows what each session does",
         ),
+        of_server=True,
     ),
     "query_cache": Advice(
         "",
         ("do without it: SET GLOBAL query_cache_type = 0, query_cache_size = 0; undo: their present values",),
+        of_server=True,
     ),
-    "innodb": Advice("", ("see which: SHOW ENGINE INNODB MUTEX and its STATUS, section SEMAPHORES",)),
+    "innodb": Advice("", ("see which: SHOW ENGINE INNODB MUTEX and its STATUS, section SEMAPHORES",), of_server=True),
 }
-_OF_SERVERS = frozenset({"walwrite", "lwlock", "rowlock", "metadata", "table", "query_cache", "innodb"})
 _OF_THREADS = "see who holds it: gdb -p PID -batch -ex 'thread apply all bt' (stops it for a moment); " + _SECTION
 
 
@@ -101,12 +107,10 @@ def lock_of_key(key: str) -> RuntimeLock | None:
 
 
 def of_server(key: str) -> list[Remedy]:
-    """Return the remedies of a lock inside a database server, by its key; none for another lock.
-
-    "Release it sooner" is no remedy there: whoever runs the server does not write its code.
-    """
+    """Return the remedies of a lock inside a database server, by its key; none for another lock."""
     lock = lock_of_key(key)
-    return [fix(text) for text in _ADVICE[lock.id].remedies] if lock and lock.id in _OF_SERVERS else []
+    advice = _ADVICE.get(lock.id) if lock else None
+    return [fix(text) for text in advice.remedies] if advice and advice.of_server else []
 
 
 # What the tool of a runtime shows where threads are parked for locks and for work alike, by how its command begins.
