@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.diagnosis.evidence.idle.sleeps import sleep
-from perfdiag.model.builder import PARKED
 from perfdiag.model.model import Model
 from perfdiag.model.waits.idle_runtime_threads import IDLE_THREADS, idle_thread
 from perfdiag.model.waits.runtime_locks import RUNTIME_LOCKS
+from perfdiag.recording.accounts import PARKED
 
 from unit.support import Builder
 from unit.support.judging import finding, findings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfdiag.model.builder import build
 from perfdiag.model.requests.stopped_readers import with_stops
 from perfdiag.model.waits.futexes import Futexes
-from perfdiag.model.waits.receiving_calls import PARKED
+from perfdiag.recording.accounts import PARKED
 
 from unit.support.exchanges import unread
 from unit.support.jvm import BARRIER, VM_THREAD, S, java

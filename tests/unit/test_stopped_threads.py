@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfdiag.model.waits.receiving_calls import PARKED
+from perfdiag.recording.accounts import PARKED
 
 from unit.support import Builder
 from unit.support.jvm import BARRIER, OPERATION, VM_THREAD, S, java

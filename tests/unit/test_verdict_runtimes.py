@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.idle.sleeps import sleep
-from perfdiag.model.builder import PARKED
 from perfdiag.model.model import Model
+from perfdiag.recording.accounts import PARKED
 from perfdiag.report.verdict.sentences import Kind
 from perfdiag.report.verdict.verdict import decide
 

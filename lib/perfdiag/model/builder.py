@@ -30,10 +30,10 @@ from perfdiag.model.requests.unread_requests import error_of, is_awaited, parts_
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.idle_pipes import idle_pipes
-from perfdiag.model.waits.receiving_calls import PARKED, Receiving
+from perfdiag.model.waits.receiving_calls import Receiving
 from perfdiag.model.waits.wait_chains import Chain, chains_of
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import Kind
+from perfdiag.recording.accounts import PARKED, Kind
 from perfdiag.recording.recording import Recording
 
 _AS_RECORDED = (

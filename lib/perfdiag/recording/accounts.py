@@ -214,6 +214,10 @@ ACCOUNTS: tuple[Account, ...] = (
     ),
 )
 
+# Accounts that many modules ask for.
+PARKED = "wait.parked"
+PIPE = "ipc.pipe"
+
 BY_NAME: dict[str, Account] = {account.name: account for account in ACCOUNTS}
 
 
@@ -227,4 +231,4 @@ def phrase_of(name: str) -> str:
     return BY_NAME[name].phrase if name in BY_NAME else printable(name)
 
 
-__all__ = ["ACCOUNTS", "BY_NAME", "Account", "Kind", "kind_of", "phrase_of"]
+__all__ = ["ACCOUNTS", "BY_NAME", "PARKED", "PIPE", "Account", "Kind", "kind_of", "phrase_of"]

@@ -18,7 +18,7 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.share_denominator import counted
 from perfdiag.model.thread_accounts import AccountTotal, times_of
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import Kind, kind_of, phrase_of
+from perfdiag.recording.accounts import PARKED, Kind, kind_of, phrase_of
 from perfdiag.recording.distribution import Distribution
 from perfdiag.recording.packed_numbers import ByName, Counts, Sums
 from perfdiag.report import contract
@@ -112,7 +112,7 @@ def _releaser(model: Model, rows: Sequence[Row], ledgers: dict[int, dict[str, fl
 
     One thread may end the waits of thousands of rows: they share its ledger, made once, in `ledgers`.
     """
-    if not (rows[0].account.startswith("lock.") or rows[0].account == "wait.parked"):
+    if not (rows[0].account.startswith("lock.") or rows[0].account == PARKED):
         return None
     wakers: defaultdict[int, int] = defaultdict(int)
     for row in rows:
@@ -161,7 +161,7 @@ def still_waiting(model: Model) -> list[contract.Waiting]:
                 code=codes.get((wait.account, wait.object), ""),
             )
         )
-    return sorted(found, key=lambda wait: (wait.account == "wait.parked", -wait.at_least_ns, wait.tid))
+    return sorted(found, key=lambda wait: (wait.account == PARKED, -wait.at_least_ns, wait.tid))
 
 
 def _paid_for(account: str) -> bool:

@@ -13,7 +13,7 @@ from perfdiag.diagnosis.rule import account_of
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
-from perfdiag.recording.accounts import ACCOUNTS
+from perfdiag.recording.accounts import ACCOUNTS, PARKED
 
 MUCH = 0.1  # of the report's whole time
 MOST = 0.5  # of it, for what only makes other time longer
@@ -22,7 +22,7 @@ _FOR_WORK = ("net.accept", "net.request", "net.receive", "wait.events")
 # What each missing part of a recording would tell of.  Parts that are not here always matter.
 TELLS_OF: Mapping[str, tuple[str, ...]] = {
     "block": ("disk.read", "disk.write", "disk.flush"),
-    "chains": tuple(each.name for each in ACCOUNTS if each.name.startswith(("lock.", "ipc.", "wait.parked"))),
+    "chains": tuple(each.name for each in ACCOUNTS if each.name.startswith(("lock.", "ipc.", PARKED))),
     "clock": _CPU,
     "clock_counters": _CPU,
     "compaction": _CPU,
@@ -39,10 +39,10 @@ TELLS_OF: Mapping[str, tuple[str, ...]] = {
     "page_cache": ("disk.read",),
     "reclaim": ("cpu.kernel", "memory.reclaim"),
     "request_names": (),  # by choice
-    "runtime": ("wait.parked",),
-    "sessions": ("wait.events", "wait.parked"),
+    "runtime": (PARKED,),
+    "sessions": ("wait.events", PARKED),
     "statements": (),  # a second view on time that is measured anyway
-    "stacks": (*_CPU, "kernel.other", "wait.parked", "lock.kernel"),
+    "stacks": (*_CPU, "kernel.other", PARKED, "lock.kernel"),
     "steal": _CPU,
     "tcp": ("net.receive", "net.send"),
     "threads": (),  # of every recording by a script
@@ -60,7 +60,7 @@ def judge(model: Model, diagnosis: Diagnosis) -> Callable[[str], bool]:
     for finding in diagnosis.findings:
         for claim, ns in finding.claims.items():
             left[account_of(claim)] = left.get(account_of(claim), 0) - ns
-    left["wait.parked"] = max(left.get("wait.parked", 0), model.parked_ns)
+    left[PARKED] = max(left.get(PARKED, 0), model.parked_ns)
 
     def matters(name: str) -> bool:
         if name == "requests":

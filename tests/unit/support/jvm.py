@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perfdiag.model.waits.receiving_calls import PARKED
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PARKED
 
 from unit.support.amounts import Time
 from unit.support.recording import Builder

@@ -16,8 +16,7 @@ from perfdiag.diagnosis.significance import by_key, percent, plain, total_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.unix_ends import UNIX, maker_pid
-
-PIPE = "ipc.pipe"
+from perfdiag.recording.accounts import PIPE
 
 
 @dataclass(frozen=True)
@@ -181,4 +180,4 @@ def _could_run_ns(thread: ThreadLedger) -> int:
     return sum(total.ns for name, total in thread.accounts.items() if name.startswith(("cpu.", "runq.")))
 
 
-__all__ = ["PIPE", "UNIX", "Pipeline", "Stage", "pipelines"]
+__all__ = ["UNIX", "Pipeline", "Stage", "pipelines"]

@@ -11,8 +11,9 @@ from perfdiag.model.ledger.thread_totals import Books
 from perfdiag.model.model import Row
 from perfdiag.model.thread_accounts import ns_of
 from perfdiag.model.waits.futexes import Futexes
-from perfdiag.model.waits.receiving_calls import PARKED, Receiving
+from perfdiag.model.waits.receiving_calls import Receiving
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PARKED
 from perfdiag.recording.distribution import Distribution
 from perfdiag.recording.packed_numbers import Counts
 from perfdiag.recording.recording import Recording

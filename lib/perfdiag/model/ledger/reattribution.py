@@ -10,8 +10,9 @@ import msgspec
 from perfdiag.model.ledger.thread_totals import Books, move
 from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.model.waits.futexes import Futexes
-from perfdiag.model.waits.receiving_calls import PARKED, RECEIVING, Receiving
+from perfdiag.model.waits.receiving_calls import RECEIVING, Receiving
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PARKED
 from perfdiag.recording.recording import Recording
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.parked_time import Parked
-from perfdiag.model.requests.request_sums import PARKED
+from perfdiag.recording.accounts import PARKED
 
 # Of requests that are meant to wait most do: the one in the middle takes at least this part of what long ones take.
 MEANT = 0.1

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from perfdiag.model.requests.parked_time import Parked
 from perfdiag.model.requests.request_sums import PEERS
 from perfdiag.model.waits.futexes import Futexes
-from perfdiag.model.waits.receiving_calls import PARKED
 from perfdiag.model.waits.wait_chains import brings_news, is_for_answer
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PARKED
 from perfdiag.recording.recording import Recording
 
 # A thread that was parked there for less of what those are on average has been there by accident.

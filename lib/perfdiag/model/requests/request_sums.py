@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PARKED
 
 # What a request's time holds beside accounts of the thread that serves it.
 PEERS = "request.peers"  # calls made for it are not answered
@@ -17,7 +18,6 @@ HELD = "request.held"  # answered, and this host's kernel keeps the end of the a
 RESENT = "request.resent"  # answered, and what was lost of the answer on the way is sent again
 REST = "request.rest"  # what nothing here tells of: in other hands, or a wait that no socket shows
 
-PARKED = "wait.parked"
 WAITS_FOR_PEERS = ("net.connect", "net.receive", "ipc.unix")
 
 
@@ -161,7 +161,6 @@ def move(accounts: dict[str, int], into: str, ns: int, sources: Iterable[str]) -
 __all__ = [
     "ARRIVING",
     "HELD",
-    "PARKED",
     "PEERS",
     "QUEUED",
     "RESENT",

@@ -15,7 +15,6 @@ from perfdiag.model.requests.parked_time import Parked, scaled
 from perfdiag.model.requests.request_sums import (
     ARRIVING,
     HELD,
-    PARKED,
     PEERS,
     QUEUED,
     RESENT,
@@ -33,7 +32,7 @@ from perfdiag.model.requests.serving_threads import Servers
 from perfdiag.model.requests.slow_excess import beyond_median
 from perfdiag.model.requests.unread_requests import Met, Reader
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.accounts import PARKED, Kind, kind_of
 
 # A process serves requests if half of its busy time, or of its CPU time, is inside of them (threads of its own may wait
 # for each other all the time), or if together they last for a quarter of the window: not the batch job with a page of

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from perfdiag.model.requests.unread_requests import LISTENS, PARKED, Met, Part, met_at_loops, met_at_workers
+from perfdiag.model.requests.unread_requests import LISTENS, Met, Part, met_at_loops, met_at_workers
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording.accounts import PARKED
 
 # A loop reads from many connections with one thread, which reads most of what its process does.  Workers are never seen
 # to turn from one that is open to another (0 % in all recordings of such here); loops are where two are open at a time:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from perfdiag.model.requests.unread_requests import LONG_NS, PARKED, has_finding
+from perfdiag.model.requests.unread_requests import LONG_NS, has_finding
 from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PARKED
 
 # Lines of unread requests do not name threads: from this part of such waits on they are taken to be for a stop.
 MOSTLY = 0.8

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.accounts import PARKED, Kind, kind_of
 
 RUNQ = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")
 # Whoever would read is kept from it in these, whatever for.
@@ -22,7 +22,6 @@ LONG_NS = 10_000_000
 # A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
 BOUND = "net.request"
 # Who is in one of these takes up whatever it listens to.  A request that lies unread meanwhile is none of that.
-PARKED = "wait.parked"
 LISTENS = ("wait.events", "net.accept", "wait.work", BOUND)
 
 

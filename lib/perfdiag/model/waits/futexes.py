@@ -15,7 +15,7 @@ from perfdiag.model.waits.runtime_locks import BY_ID, Words, is_caller, lock_of,
 from perfdiag.model.waits.stopped_threads import Stops
 from perfdiag.model.waits.wait_chains import is_for_answer, own_account
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.accounts import PARKED, Kind, kind_of
 from perfdiag.recording.recording import Recording
 from perfdiag.recording.schema.limits import RECORDER
 
@@ -163,7 +163,7 @@ class Futexes:
         """
         stopped = whole = 0
         for line in lines:
-            if line.account != "wait.parked" or line.root != root or len(line.steps) >= RECORDER["CHAIN_STEPS"]:
+            if line.account != PARKED or line.root != root or len(line.steps) >= RECORDER["CHAIN_STEPS"]:
                 continue
             booking = self.booking(line.pid, line.object)
             if booking is None or booking.account != WORK:
@@ -217,11 +217,11 @@ def _mostly_behind(recording: Recording, wanted: Callable[[schema.Because], bool
     """Return the locks for which threads that serve nobody waited mostly while their holder was in such a wait."""
     waited: defaultdict[tuple[int, str], int] = defaultdict(int)
     for detail in recording.details.values():
-        if detail.account == "wait.parked":
+        if detail.account == PARKED:
             waited[detail.pid, detail.object] += detail.sum_ns
     behind: defaultdict[tuple[int, str], int] = defaultdict(int)
     for line in recording.because:
-        if line.account == "wait.parked" and not line.inside and wanted(line):
+        if line.account == PARKED and not line.inside and wanted(line):
             behind[line.pid, line.object] += line.sum_ns
     return {key for key, ns in behind.items() if 2 * ns > waited[key]}
 

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 
 from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PIPE
 from perfdiag.recording.recording import Recording
-
-PIPE = "ipc.pipe"
 
 
 def idle_pipes(recording: Recording) -> frozenset[tuple[int, str]]:
@@ -52,4 +51,4 @@ def _hold_up_requests(recording: Recording, served: Iterable[schema.Exchange]) -
     return inside or unread or left or behind
 
 
-__all__ = ["PIPE", "idle_pipes"]
+__all__ = ["idle_pipes"]

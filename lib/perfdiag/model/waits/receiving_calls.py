@@ -14,10 +14,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from perfdiag.model.waits.idle_pipes import PIPE
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PARKED, PIPE
 
-OTHER, PARKED = "kernel.other", "wait.parked"
+OTHER = "kernel.other"
 CALL = "syscall:"
 # Some have twins of 64-bit times where words have 32.
 _RECEIVE = frozenset(

@@ -10,7 +10,8 @@ from perfdiag.diagnosis.rule import Finding, account_of
 from perfdiag.diagnosis.significance import brief
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
-from perfdiag.model.requests.request_sums import PARKED, accounts_of, of_all
+from perfdiag.model.requests.request_sums import accounts_of, of_all
+from perfdiag.recording.accounts import PARKED
 
 MOSTLY = 0.9  # of what a cause takes of all requests
 

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from perfdiag.common.units import duration, first_of, share
 from perfdiag.diagnosis.rule import Confidence, Finding, Severity, account_of, is_elsewhere
-from perfdiag.model.requests.request_sums import PARKED, QUEUED, REST
+from perfdiag.model.requests.request_sums import QUEUED, REST
 from perfdiag.model.requests.request_time import RequestTime, beyond
-from perfdiag.recording.accounts import phrase_of
+from perfdiag.recording.accounts import PARKED, phrase_of
 from perfdiag.report.verdict import clear_of_fault, concerned_requests
 from perfdiag.report.verdict.cases import Case
 from perfdiag.report.verdict.computing import computes

@@ -20,7 +20,7 @@ from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, SERVES
 from perfdiag.model.share_denominator import REQUEST_TIME
 from perfdiag.model.thread_accounts import ns_of
-from perfdiag.recording.accounts import BY_NAME
+from perfdiag.recording.accounts import BY_NAME, PARKED
 from perfdiag.report import contract
 from perfdiag.report.to_tell import ToTell, to_tell
 
@@ -64,8 +64,8 @@ def lost_share(model: Model) -> float:
 
 def next_step(model: Model) -> list[str]:
     """Return the command that shows where blocked threads are, of the process with most of them."""
-    parked = max(model.threads, key=lambda thread: thread.ns("wait.parked"), default=None)
-    if parked is None or not parked.ns("wait.parked"):
+    parked = max(model.threads, key=lambda thread: thread.ns(PARKED), default=None)
+    if parked is None or not parked.ns(PARKED):
         return []
     when = "while it runs: " if has_ended(model) else ""
     return [to_tell(f"{when}{shows_stacks(model, parked.pid)}")]

@@ -19,8 +19,8 @@ from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.futexes import joins
 from perfdiag.model.waits.receiving_calls import CALL
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PARKED
 
-PARKED = "wait.parked"
 SHOWN = 3
 # Java code that waits, and threads that wait for an operation of the virtual machine.
 _OF_JAVA = re.compile(r"ObjectMonitor|Parker|Unsafe_Park|JVM_|VMThread\d*execute|Safepoint|sleep")
@@ -115,7 +115,7 @@ def _of(threads: Sequence[ThreadLedger]) -> str:
 def natural_waits(model: Model) -> set[tuple[str, str]]:
     """Return (account, object key) of waits in which nothing is stuck: for the end of a thread, or inside a runtime."""
     waits: defaultdict[tuple[str, str], list[schema.Stack]] = defaultdict(list)
-    for stack in model.wait_stacks("wait.parked"):
+    for stack in model.wait_stacks(PARKED):
         waits[stack.account, stack.object].append(stack)
     return {key for key, same in waits.items() if all(joins(stack) or _serves(stack) for stack in same)}
 
@@ -126,4 +126,4 @@ def _serves(stack: schema.Stack) -> bool:
     return bool(inside) and not any(_OF_JAVA.search(name) for name in inside)
 
 
-__all__ = ["PARKED", "natural_waits", "parked_ns", "received", "stuck", "stuck_or_idle"]
+__all__ = ["natural_waits", "parked_ns", "received", "stuck", "stuck_or_idle"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.fix_checks import time_under
-from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, Pipeline, Stage
+from perfdiag.diagnosis.evidence.pipelines import UNIX, Pipeline, Stage
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.stops import STOPPED, who_and_remedy
 from perfdiag.diagnosis.evidence.target import subject
@@ -27,7 +27,7 @@ from perfdiag.diagnosis.significance import (
     waits,
 )
 from perfdiag.model.model import Model, Row
-from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.accounts import PIPE, Kind, kind_of
 
 ASLEEP = "wait.timer"
 

@@ -14,6 +14,7 @@ from perfdiag.diagnosis.significance import duration, percent, plain, worth
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import PIPE
 
 # Fewer, or in less time, are how a command begins, and no rate.
 ENOUGH_STARTS, ENOUGH_NS = 20, 100_000_000
@@ -33,7 +34,6 @@ STARTING = (
 )
 # In a process that lives for moments, filling its memory and mapping its libraries is part of the start.
 FILLING = ("exc_page_fault", "asm_exc_page_fault", "vm_mmap_pgoff", "__vm_munmap", "do_mprotect_pkey")
-AT_PIPES = "ipc.pipe"
 LOADERS = ("(ld-linux", "(ld-musl", "(ld.so", "(ld-2")
 
 
@@ -131,7 +131,7 @@ def _waited(model: Model, lasting: set[int]) -> dict[Claim, int]:
     for chain in model.chains:
         tid = chain.root_tid or chain.some_tid
         runs = chain.root.startswith(("cpu.", "runq."))
-        if chain.account == AT_PIPES and runs and tid and tid not in lasting and not chain.inside:
+        if chain.account == PIPE and runs and tid and tid not in lasting and not chain.inside:
             found[chain.account, chain.key] += chain.ns
     return dict(found)
 

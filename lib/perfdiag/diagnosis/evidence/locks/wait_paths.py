@@ -24,9 +24,10 @@ from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import counted
 from perfdiag.model.waits.stopped_threads import ACCOUNT as STOPPED
 from perfdiag.model.waits.wait_chains import Chain, own_account
+from perfdiag.recording.accounts import PARKED
 
 Pair = tuple[str, str]
-PARKED, QUEUE = "wait.parked", "runq.busy"
+QUEUE = "runq.busy"
 BETWEEN_PROCESSES = ("ipc.pipe", "ipc.unix")
 NOT_SEEN = "who holds the lock was not seen: all who take it hardly ran, and waited for the same"
 OF_LINE_ONLY = "only the first threads of a queue were followed: the others are taken to wait for the same"
@@ -211,4 +212,4 @@ def way_to(model: Model, account: str, key: str, root: str, root_object: str) ->
     return max(found, key=lambda name: found[name], default=root)
 
 
-__all__ = ["PARKED", "behind_ns", "by_pair", "roots_of", "way_to", "with_paths"]
+__all__ = ["behind_ns", "by_pair", "roots_of", "way_to", "with_paths"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
+from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.policy import network_policy, requests_policy
 from perfdiag.diagnosis.rule import Claim, Finding, Mechanism, Remedy, Severity
@@ -12,6 +12,7 @@ from perfdiag.diagnosis.significance import fix
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange, together
 from perfdiag.model.requests.request_time import REST, RequestTime
+from perfdiag.recording.accounts import PARKED
 from perfdiag.recording.levels import TOLD_BELOW, above_ns, highest, together_ns, told_as
 
 

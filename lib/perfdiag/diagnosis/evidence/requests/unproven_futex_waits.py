@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import plain, thread_of
 from perfdiag.model.model import Model
@@ -17,6 +16,7 @@ from perfdiag.model.requests.news import is_meant_to_wait
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.requests.unread_requests import BOUND
 from perfdiag.model.waits.wait_chains import brings_news
+from perfdiag.recording.accounts import PARKED
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _for_whom(model: Model, time: RequestTime, key: str, seen: Mapping[tuple[str
 
 def _name(model: Model, tid: int) -> str:
     thread = thread_of(model, tid)
-    return f"{plain(thread.comm)} ({tid})" if thread else ended_by(model, model.rows_of(PARKED), tid)
+    return thread.name if thread else ended_by(model, model.rows_of(PARKED), tid)
 
 
 __all__ = ["Waits", "parked_waits"]

@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks import lock_remedies
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
+from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.requests.interpreter_locks import interpreter_lock
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import Waits, parked_waits
 from perfdiag.diagnosis.frame import conclude
@@ -28,6 +28,7 @@ from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording.accounts import PARKED
 
 LOCK, THREAD = "LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST"
 ALTERNATIVES = ["long polling: requests are meant to wait", "work that one thread does for several requests"]

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.fix_checks import measured
-from perfdiag.diagnosis.evidence.idle.parked_threads import PARKED, stuck, stuck_or_idle
+from perfdiag.diagnosis.evidence.idle.parked_threads import stuck, stuck_or_idle
 from perfdiag.diagnosis.evidence.idle.work import is_idle
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
+from perfdiag.recording.accounts import PARKED
 
 ID = "TARGET-BLOCKED-OR-IDLE"
 

@@ -8,7 +8,7 @@ from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.fix_checks import less, shorter
 from perfdiag.diagnosis.evidence.local.awaited_members import inside
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
-from perfdiag.diagnosis.evidence.pipelines import PIPE, UNIX, pipelines
+from perfdiag.diagnosis.evidence.pipelines import UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import cpu_ns, subject
@@ -35,6 +35,7 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model, Row
 from perfdiag.model.object_names import task_words
 from perfdiag.model.waits.unix_ends import maker_pid
+from perfdiag.recording.accounts import PIPE
 from perfdiag.recording.distribution import Distribution
 
 OTHER_END = "'s other end"

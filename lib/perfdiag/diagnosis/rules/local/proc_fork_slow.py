@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part
 from perfdiag.diagnosis.evidence.fix_checks import less
-from perfdiag.diagnosis.evidence.pipelines import PIPE
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, local_policy
@@ -17,6 +16,7 @@ from perfdiag.diagnosis.significance import claims_of, duration, fault, fix, pla
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 
+from perfdiag.recording.accounts import PIPE
 ID = "PROC-FORK-SLOW"
 # Kernel functions that copy an address space: a new thread, vfork and posix_spawn need none of them.
 COPYING = ("dup_mmap", "dup_mm", "copy_page_range", "copy_mm", "anon_vma_fork")

@@ -28,7 +28,6 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
     remedy_of,
     under,
 )
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.requests.waits_in_turn import in_turn
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -65,7 +64,7 @@ from perfdiag.model.model import Model, Row, once
 from perfdiag.model.stacks.symbols import is_named
 from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS
 from perfdiag.model.waits.runtime_locks import RuntimeLock, Words
-from perfdiag.recording.accounts import phrase_of
+from perfdiag.recording.accounts import PARKED, phrase_of
 
 FUTEX, FILE, KERNEL = "lock.futex", "lock.file", "lock.kernel"
 

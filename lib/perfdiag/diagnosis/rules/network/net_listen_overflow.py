@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.local.refused_descriptors import refusals
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -29,6 +28,7 @@ from perfdiag.facts.listeners import Listener, Listeners
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import busy_ns_of
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording.accounts import PARKED
 
 ID = "NET-LISTEN-OVERFLOW"
 OVERFLOWS, DROPS, OPENED = "TcpExt.ListenOverflows", "TcpExt.ListenDrops", "Tcp.PassiveOpens"

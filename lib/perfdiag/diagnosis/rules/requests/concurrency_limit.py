@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.network.concurrency_limits import Limit, limits, raising, turn_claims
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import not_followed, without_time
@@ -23,6 +22,7 @@ from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, 
 from perfdiag.diagnosis.significance import brief, fix, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST
+from perfdiag.recording.accounts import PARKED
 
 ID = "CONCURRENCY-LIMIT"
 _MOSTLY = 0.5  # of the time on futexes, from which on its holder is what the limit is

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import parked_waits
 from perfdiag.diagnosis.evidence.requests.waiting_readers import waiting_readers
@@ -18,6 +17,7 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
+from perfdiag.recording.accounts import PARKED
 
 
 @rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED, by_pair
+from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
@@ -26,6 +26,7 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
+from perfdiag.recording.accounts import PARKED
 
 TIMER = "wait.timer"
 _SLEEPS = (

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
-from perfdiag.diagnosis.evidence.locks.wait_paths import PARKED
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import parked_waits
 from perfdiag.diagnosis.evidence.requests.waits_in_turn import finding
 from perfdiag.diagnosis.evidence.session_waits import LOCK, activity
@@ -27,6 +26,7 @@ from perfdiag.diagnosis.rule import (
 )
 from perfdiag.diagnosis.significance import about, duration, fix, percent, plain, thread_of, typical_ns, waits, worth
 from perfdiag.model.model import Model
+from perfdiag.recording.accounts import PARKED
 
 ID = "SQL-IDLE-IN-TRANSACTION"
 
