@@ -46,6 +46,11 @@ def _shown(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
+def named(comm: str, number: int) -> str:
+    """Return a thread or process with its tid or pid: "postgres (4711)"."""
+    return f"{printable(comm)} ({number})"
+
+
 def typed_path(path: str) -> str:
     """Return a path as typed in a shell, safe to print; no command takes it for an option."""
     return shlex.quote(whole(f"./{path}" if path.startswith("-") else path))
@@ -61,4 +66,4 @@ def typed(words: Sequence[str]) -> str:
     return text
 
 
-__all__ = ["LONGEST_TYPED", "NAME_NOT_KEPT", "NO_NAME", "printable", "typed", "typed_path", "whole"]
+__all__ = ["LONGEST_TYPED", "NAME_NOT_KEPT", "NO_NAME", "named", "printable", "typed", "typed_path", "whole"]

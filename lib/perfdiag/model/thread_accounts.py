@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from perfdiag.common.text import named
 from perfdiag.recording import schema
 from perfdiag.recording.packed_numbers import ByName, Columns, added
 
@@ -80,6 +81,11 @@ class ThreadLedger:
         if isinstance(accounts, ByName):
             return sum(accounts.columns()[1][::3])
         return sum(total.ns for total in accounts.values())
+
+    @property
+    def name(self) -> str:
+        """Name for people: "postgres (4711)"."""
+        return named(self.comm, self.tid)
 
     def ns(self, *accounts: str) -> int:
         """Return the time in the named accounts."""

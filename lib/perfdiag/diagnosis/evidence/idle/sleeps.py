@@ -147,7 +147,7 @@ def _caller(frames: Iterable[str]) -> str:
 def _named(thread: ThreadLedger) -> str:
     if thread.comm == UNLISTED:
         return "A thread"
-    return f"Thread {printable(thread.comm)} ({thread.tid})" if thread.tid else f"A thread of {printable(thread.comm)}"
+    return f"Thread {thread.name}" if thread.tid else f"A thread of {printable(thread.comm)}"
 
 
 def _of(names: set[str]) -> str:

@@ -191,7 +191,7 @@ def _guessed(model: Model, rows: list[Row]) -> Holder | None:
         root, part = _root(summed([thread]), waited_ns, model.window_ns, {})
         least_ns = max(locks_policy.holder_root_share * waited_ns, thread.accounts[root].ns if root else 0)
         another = _another(model, thread, rows[0].key, least_ns)
-        return Holder(f"{plain(thread.comm)} ({tid})", True, "" if another else root, part, another, tid=tid)
+        return Holder(thread.name, True, "" if another else root, part, another, tid=tid)
     if nothing_came(model, rows):
         return None  # nobody took it meanwhile
     # A lone waiter is not its own holder.

@@ -88,7 +88,7 @@ def finding(model: Model, rows: list[Row], threads: list[ThreadLedger], code: di
         return None
     several = len(rows) > 1
     groups = {key: of_lock for (_, key), of_lock in by_key(rows).items()}
-    who = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], SHOWN)
+    who = first_of([thread.name for thread in threads], SHOWN)
     locks = _locks(groups) + " that nobody released"
     why = "they wait for each other (a deadlock), or a holder hangs" if several else "its holder hangs, or is gone"
     idle = _may_hold(model, threads)
@@ -126,7 +126,7 @@ def _may_hold(model: Model, threads: list[ThreadLedger]) -> list[str]:
     pids, tids = {thread.pid for thread in threads}, {thread.tid for thread in threads}
     idle = [thread for thread in model.threads if thread.pid in pids and thread.tid not in tids and thread.tid]
     return [
-        f"{plain(thread.comm)} ({thread.tid}), which waits for work all along ({account})"
+        f"{thread.name}, which waits for work all along ({account})"
         for thread in idle
         for account in FOR_WORK
         if thread.ns(account) >= locks_policy.never_released_wait_share * _observed_ns(model, [thread])

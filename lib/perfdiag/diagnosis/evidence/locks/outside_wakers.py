@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.text import named
 from perfdiag.diagnosis.significance import plain
 from perfdiag.model.model import Model, Row
 
@@ -12,7 +13,7 @@ def ended_by(model: Model, rows: Iterable[Row], tid: int) -> str:
     """Return the name of a thread that ended waits of `rows`, as recorded with them or as seen on a CPU."""
     comm = next((row.waker_comm for row in rows if row.waker_tid == tid and row.waker_comm), "")
     met = next((row.object for row in model.rows_of("runq.busy") if row.key.startswith(f"task:{tid}:")), "")
-    return f"{plain(comm)} ({tid})" if comm else plain(met) or f"thread {tid}"
+    return named(comm, tid) if comm else plain(met) or f"thread {tid}"
 
 
 __all__ = ["ended_by"]

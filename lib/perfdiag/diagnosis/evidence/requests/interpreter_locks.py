@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.locks.lock_holders import does, does_in_brief
 from perfdiag.diagnosis.policy import locks_policy
-from perfdiag.diagnosis.significance import brief, plain
+from perfdiag.diagnosis.significance import brief
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger, times_of
 from perfdiag.model.waits.runtime_locks import BY_ID, RuntimeLock
@@ -33,7 +33,7 @@ class InterpreterLock:
     @property
     def name(self) -> str:
         """The name of the thread that has it, for people."""
-        return f"{plain(self.holder.comm)} ({self.holder.tid})" if self.holder else "one thread after the other"
+        return self.holder.name if self.holder else "one thread after the other"
 
     @property
     def headline(self) -> str:

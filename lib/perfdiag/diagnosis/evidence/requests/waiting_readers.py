@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.requests.unread_time import delays_of, is_felt,
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import duration, fix, plain, thread_of
+from perfdiag.diagnosis.significance import duration, fix, thread_of
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 
@@ -56,7 +56,7 @@ def _waited_for(model: Model, root: str) -> str:
             ns_by_tid[chain.root_tid] += chain.ns
     tid, ns = max(ns_by_tid.items(), key=lambda item: item[1], default=(0, 0))
     thread = thread_of(model, tid)
-    return f"{plain(thread.comm)} ({tid})" if thread and ns > locks_policy.holder_share * ns_by_tid.total() else ""
+    return thread.name if thread and ns > locks_policy.holder_share * ns_by_tid.total() else ""
 
 
 __all__ = ["waiting_readers"]

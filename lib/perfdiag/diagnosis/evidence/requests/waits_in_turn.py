@@ -93,7 +93,7 @@ def _evidence(time: RequestTime, waits: Waits, code: Mapping[str, int]) -> list[
 
 
 def _name(holder: ThreadLedger | None) -> str:
-    return f"{plain(holder.comm)} ({holder.tid})" if holder else "the awaited thread"
+    return holder.name if holder else "the awaited thread"
 
 
 def _mechanism(waits: Waits) -> Mechanism:

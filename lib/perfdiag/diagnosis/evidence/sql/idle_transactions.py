@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
+from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, Pair, looks_ns, open_waits, said, telling, wait_of
 from perfdiag.diagnosis.policy import general_policy, sql_policy
-from perfdiag.diagnosis.significance import plain, thread_of
+from perfdiag.diagnosis.significance import thread_of
 from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import counted
 from perfdiag.recording.distribution import Distribution, merged
@@ -117,7 +118,7 @@ def _busy_besides(model: Model, waiters: Set[int]) -> bool:
 def name_of(model: Model, pid: int) -> str:
     """Return a session for people."""
     thread = thread_of(model, pid)
-    return f"{plain(thread.comm)} ({pid})" if thread else f"process {pid}"
+    return named(thread.comm, pid) if thread else f"process {pid}"
 
 
 __all__ = ["Behind", "behind", "idle", "name_of"]

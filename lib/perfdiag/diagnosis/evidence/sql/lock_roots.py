@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, does_in_brief
 from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, chains_behind, looks_ns, wait_of
 from perfdiag.diagnosis.policy import sql_policy
-from perfdiag.diagnosis.significance import plain, thread_of
+from perfdiag.diagnosis.significance import thread_of
 from perfdiag.model.model import Model
 from perfdiag.model.waits.postgres_wait_names import CLIENT, IPC, TIMEOUT
 from perfdiag.model.waits.postgres_waits import SessionWait
@@ -83,7 +83,7 @@ def root_of(model: Model, keys: Sequence[str], waited_ns: int) -> Root | None:
     tid = max(holders, key=lambda each: holders[each], default=0)
     one = bool(tid) and holders[tid] >= sql_policy.lock_holder_share * known_ns
     thread = thread_of(model, tid) if one else None
-    name = f"{plain(thread.comm)} ({tid})" if thread else "sessions in turn"
+    name = thread.name if thread else "sessions in turn"
     if roots[pair] < sql_policy.lock_holder_share * known_ns:
         return Root(known_ns, min(1.0, known_ns / waited_ns), "", "", tid if one else 0, name)
     part = min(1.0, roots[pair] / waited_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.cpu.spinning import Loop, asking_call, sleepless, sleeps, spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import less
@@ -86,14 +87,14 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
     severity = fault(model, missed_ns) if worth(model, missed_ns) else Severity.INFO
     if first.idles:
         severity = fault(model, ns)
-    thread = first.thread
+    thread, who = first.thread, named(first.thread.comm, first.pid)
     others = f" {len(loops) - 1} more processes do the same." if len(loops) > 1 else ""
     return conclude(
         model,
         {account: each for account, each in zip(CPU, (user_ns, kernel_ns), strict=True) if each},
-        headline=f"{plain(thread.comm)} ({first.pid}) polls for work in a loop instead of sleeping",
+        headline=f"{who} polls for work in a loop instead of sleeping",
         claim=(
-            f"{plain(thread.comm)} ({first.pid}) polls for work in {first.asking} of its CPU samples. This burns"
+            f"{who} polls for work in {first.asking} of its CPU samples. This burns"
             f" {duration(ns)} of {subject(model)}'s CPU time.{others}"
         ),
         mechanism=Mechanism.WORK,
@@ -111,7 +112,7 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
             fix("if it polls by design (DPDK, low-latency trading): give it its own CPUs"),
         ],
         alternatives=["an event loop with a little work at every call", "polling by design"],
-        verify=less(model, f"CPU time of {plain(thread.comm)} ({thread.tid})", cpu_ns(thread)),
+        verify=less(model, f"CPU time of {thread.name}", cpu_ns(thread)),
     )
 
 

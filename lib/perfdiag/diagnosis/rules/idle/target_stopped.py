@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.stops import SHOWN, STOPPED, Stop, stops, who_a
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, idle_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
-from perfdiag.diagnosis.significance import duration, fix, percent, plain
+from perfdiag.diagnosis.significance import duration, fix, percent
 from perfdiag.model.model import Model
 
 ID = "TARGET-STOPPED"
@@ -100,7 +100,7 @@ def _severity(model: Model, first: Stop) -> Severity:
 def _who(model: Model) -> str:
     """Return how often and how long the threads were stopped, the longest first."""
     threads = sorted((t for t in model.threads if t.ns(STOPPED)), key=lambda t: (-t.ns(STOPPED), t.tid))
-    told = [f"{plain(t.comm)} ({t.tid}) {duration(t.ns(STOPPED))}, {t.accounts[STOPPED].count} times" for t in threads]
+    told = [f"{t.name} {duration(t.ns(STOPPED))}, {t.accounts[STOPPED].count} times" for t in threads]
     return f"stopped: {first_of(told, SHOWN)}"
 
 

@@ -84,7 +84,7 @@ def _finding(model: Model, wait: StopWait) -> Finding:
     where = plain(wait.objects[0]) if len(wait.objects) == 1 else ""
     waited = f"{phrase_of(wait.account)}{where and f', {where}'}"
     reader = thread_of(model, wait.waker_tid) if wait.waker_tid else None
-    ended = f"; {plain(reader.comm)} ({reader.tid}) ended these waits" if reader else ""
+    ended = f"; {reader.name} ended these waits" if reader else ""
     found = conclude(
         model,
         wait.claims,

@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import does_in_brief
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Claims, Evidence, Finding, Mechanism, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import duration, fix, percent, plain, worth
+from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.model.java_machines import JavaMachine
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
@@ -70,7 +70,7 @@ def _late(model: Model, each: Stopped, machine: JavaMachine, claims: Claims) -> 
     return conclude(
         model,
         claims,
-        headline=f"Threads of the JVM wait for {f'{_named(only)}, the' if only else 'the'} last one to stop",
+        headline=f"Threads of the JVM wait for {f'{only.thread.name}, the' if only else 'the'} last one to stop",
         claim=f"The JVM waited {duration(machine.reaching_ns or 0)} for the last thread to stop, of"
         f" {duration(machine.stopped_ns or 0)} in which it stopped them all.",
         mechanism=Mechanism.SLOW,
@@ -84,12 +84,10 @@ def _late(model: Model, each: Stopped, machine: JavaMachine, claims: Claims) -> 
     )  # fmt: skip
 
 
-def _named(late: Late) -> str:
-    return f"{plain(late.thread.comm)} ({late.thread.tid})"
-
-
 def _lateness(late: Late) -> Evidence:
-    text = f"{_named(late)} was stopped for {duration(late.stopped_ns)}, others for up to {duration(late.others_ns)};"
+    text = (
+        f"{late.thread.name} was stopped for {duration(late.stopped_ns)}, others for up to {duration(late.others_ns)};"
+    )
     text += f" meanwhile it {does_in_brief(late.account)} ({percent(late.share)})"
     return Evidence(text, float(late.others_ns - late.stopped_ns), "ns", "ledger")
 

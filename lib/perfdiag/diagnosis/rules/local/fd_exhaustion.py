@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from perfdiag.common.text import named
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.local.refused_descriptors import EMFILE, ENFILE, refusals, words_of
@@ -23,7 +24,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import attempt, brief, duration, fix, percent, plain
+from perfdiag.diagnosis.significance import attempt, brief, duration, fix, percent
 from perfdiag.facts.host_facts import Descriptors
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
@@ -179,7 +180,7 @@ def _refused_finding(model: Model, refused: Sequence[schema.Event]) -> Finding:
     """Return the finding if only the refusals are known."""
     comms = {thread.pid: thread.comm for thread in model.threads}
     pids = sorted({event.pid for event in refused})
-    names = [f"{plain(comms[pid])} ({pid})" if pid in comms else f"process {pid}" for pid in pids]
+    names = [named(comms[pid], pid) if pid in comms else f"process {pid}" for pid in pids]
     return conclude(
         model,
         {},
@@ -202,7 +203,7 @@ def _name(model: Model, pid: int) -> str:
     if not pid:
         return "The whole system"
     process = model.facts.processes.get(pid)
-    return f"{plain(process.comm)} ({pid})" if process else f"Process {pid}"
+    return named(process.comm, pid) if process else f"Process {pid}"
 
 
 def _remedies(model: Model, descriptors: Descriptors) -> list[Remedy]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.text import named
 from perfdiag.common.units import counted
 from perfdiag.diagnosis.evidence.fix_checks import less, measured
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
@@ -61,7 +62,7 @@ def child_slow(model: Model) -> Iterable[Outcome]:
 
 
 def _finding(model: Model, worst: ThreadLedger) -> Finding:
-    total, who = worst.accounts[CHILD], f"{plain(worst.comm)} ({worst.tid})"
+    total, who = worst.accounts[CHILD], worst.name
     followed = model.header.options.descendants
     supervising = total.max_ns >= local_policy.supervising_share * model.window_ns
     waits = counted(total.count, "waits for children")
@@ -153,7 +154,7 @@ def _sleeping(model: Model, slept: Mapping[str, int]) -> Finding:
     """Return the finding on requests that wait for processes which sleep."""
     inside = [chain for chain in model.chains if chain.inside and chain.account in slept and chain.root == "wait.timer"]
     slept_ns, tids = sum(slept.values()), {tid for chain in inside for tid in (chain.root_tid, chain.some_tid) if tid}
-    names = list(dict.fromkeys(f"{plain(each.comm)} ({each.pid})" for each in model.threads if each.tid in tids))
+    names = list(dict.fromkeys(named(each.comm, each.pid) for each in model.threads if each.tid in tids))
     known_ns = sum(chain.ns for chain in inside)
     evidence = [Evidence(f"{duration(known_ns)} of it in waits for who slept", float(known_ns), "ns", "sched_waking")]
     if names:

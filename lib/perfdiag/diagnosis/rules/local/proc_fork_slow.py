@@ -6,17 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.target import CPU, again
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, local_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Silence, rule
-from perfdiag.diagnosis.significance import claims_of, duration, fault, fix, plain, size, total_ns, worth
+from perfdiag.diagnosis.significance import claims_of, duration, fault, fix, size, total_ns, worth
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
-
 from perfdiag.recording.accounts import PIPE
+
 ID = "PROC-FORK-SLOW"
 # Kernel functions that copy an address space: a new thread, vfork and posix_spawn need none of them.
 COPYING = ("dup_mmap", "dup_mm", "copy_page_range", "copy_mm", "anon_vma_fork")
@@ -170,7 +171,7 @@ def _awaited(model: Model, found: _Forks) -> list[Row]:
 
 def _finding(model: Model, found: _Forks) -> Finding:
     ran_ns = model.ns(*CPU)
-    comm = next((thread.comm for thread in model.threads_of(found.pid)), "a process")
+    who = named(next((thread.comm for thread in model.threads_of(found.pid)), "a process"), found.pid)
     resident = f", which uses {size(found.resident_bytes)} of memory," if found.resident_bytes is not None else ""
     each = f" A fork takes about {duration(found.each_ns)}." if found.each_ns is not None else ""
     evidence = [
@@ -195,14 +196,14 @@ def _finding(model: Model, found: _Forks) -> Finding:
     if found.children:
         evidence.append(Evidence(f"{found.children:,} processes started", float(found.children), "count", "ledger"))
     if found.resident_bytes is not None:
-        text = f"{plain(comm)} ({found.pid}) uses {size(found.resident_bytes)} of memory"
+        text = f"{who} uses {size(found.resident_bytes)} of memory"
         evidence.append(Evidence(text, float(found.resident_bytes), "bytes", "/proc/PID/status"))
     return conclude(
         model,
         {"cpu.kernel": found.ns, **claims_of(awaited)},
-        headline=f"Each fork of {plain(comm)} ({found.pid}) copies its page tables",
+        headline=f"Each fork of {who} copies its page tables",
         claim=(
-            f"Each fork of {plain(comm)} ({found.pid}){resident} copies its page tables: {duration(found.ns)} of CPU"
+            f"Each fork of {who}{resident} copies its page tables: {duration(found.ns)} of CPU"
             f" time to make and free the copies.{each}"
         ),
         mechanism=Mechanism.MANY,

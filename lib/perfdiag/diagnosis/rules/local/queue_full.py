@@ -71,7 +71,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     who = "its reader"
     evidence = [waits(whole, "waits for room in a message queue")]
     if reader:
-        who = f"{comm} ({reader})" if own else ended_by(model, rows, reader)
+        who = own.name if own else ended_by(model, rows, reader)
         evidence.append(
             Evidence(f"{who}, which takes messages, ended most of these waits", reader, "tid", "sched_waking")
         )

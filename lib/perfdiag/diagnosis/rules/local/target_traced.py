@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.runqueue.competition import comm_of
 from perfdiag.diagnosis.evidence.target import subject
@@ -21,7 +22,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fix, percent, plain, together, total_ns, waits
+from perfdiag.diagnosis.significance import duration, fix, percent, together, total_ns, waits
 from perfdiag.facts.texts import number
 from perfdiag.model.model import Model, Row
 
@@ -71,7 +72,7 @@ def _pid_of(row: Row) -> int:
 def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: int, behind: list[Row]) -> Finding:
     names = {_pid_of(row): comm_of(row.key) for row in behind}
     others = [Other(pid, names.get(pid, ""), Relation.TRACER) for pid in sorted(set(tracers.values()))]
-    who = f"{plain(others[0].comm)} ({others[0].pid})" if others[0].comm else f"process {others[0].pid}"
+    who = named(others[0].comm, others[0].pid) if others[0].comm else f"process {others[0].pid}"
     lost_ns = stopped_ns + total_ns(behind)
     share = lost_ns / max(1, model.busy_ns + stopped_ns)
     felt = share >= general_policy.fault_share and lost_ns >= general_policy.fault_of_window_share * model.window_ns

@@ -221,7 +221,7 @@ def _evidence(found: _Overflow) -> list[Evidence]:
         evidence.append(Evidence(text, found.share, "share", "/proc/PID/net/snmp"))
     if acceptor is not None:
         waited_ns = acceptor.ns("net.accept")
-        text = f"{plain(acceptor.comm)} ({acceptor.tid}) waited {duration(waited_ns)} for connections"
+        text = f"{acceptor.name} waited {duration(waited_ns)} for connections"
         evidence.append(Evidence(text, float(waited_ns), "ns", "ledger"))
     return evidence
 

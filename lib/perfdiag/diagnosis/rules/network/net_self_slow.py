@@ -119,7 +119,7 @@ def _answering(model: Model, connections: Connections, peers: Iterable[Peer]) ->
 def _names(threads: list[ThreadLedger]) -> str:
     if not threads:
         return "its own threads"
-    names = first_of([f"{plain(thread.comm)} ({thread.tid})" for thread in threads], SHOWN)
+    names = first_of([thread.name for thread in threads], SHOWN)
     return f"its own thread{'s' * (len(threads) > 1)} {names}"
 
 

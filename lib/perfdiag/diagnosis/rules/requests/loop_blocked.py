@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.text import named
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
@@ -33,15 +34,15 @@ from perfdiag.diagnosis.rule import (
     Severity,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fix, percent, plain, top
+from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 from perfdiag.model.requests.serving_threads import taken
 from perfdiag.model.requests.unread_requests import LISTENS
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import phrase_of
-
 from perfdiag.recording.schema.limits import RECORDER
+
 SHOWN = 3  # of several event loops
 
 
@@ -186,7 +187,7 @@ def _which(found: Sequence[ThreadLedger]) -> list[Evidence]:
     loops.sort(key=lambda loop: (-taken(loop), loop.tid))
     if len(loops) < 2:
         return []
-    told = [f"{plain(loop.comm)} ({loop.pid}) {percent(taken(loop))} of its time" for loop in loops]
+    told = [f"{named(loop.comm, loop.pid)} {percent(taken(loop))} of its time" for loop in loops]
     text = f"event loops of {len(loops)} processes were busy: {first_of(told, SHOWN)}"
     return [Evidence(text, taken(loops[0]), "share", "ledger")]
 
