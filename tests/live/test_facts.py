@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from perfdiag.facts.cgroup import Reader
 from perfdiag.facts.host_facts import Facts
+from perfdiag.facts.memory import page_bytes
 from perfdiag.recording import schema
 
 from live.support.fixtures import Attach, Record, Start
@@ -69,7 +71,7 @@ def test_the_directory_of_a_version_2_group(start: Start, record: Record) -> Non
     (used,) = [line for line in recording.of(schema.Fact) if line.path == f"{group}/cpu.stat" and line.phase == "end"]
     assert used.text, "read after the target had ended"
     assert int(used.text.split()[1]) * 1000 > 0.9 * truth["cpu_ns"], used.text
-    (directory,) = [entry for entry in facts.cgroup_directories if entry.path == str(group)]
+    (directory,) = [entry for entry in Reader(facts.texts, facts.mounts).directories if entry.path == str(group)]
     assert directory.controller is None and directory.depth == 1 and directory.pids == [truth["pid"]]
 
 
@@ -117,7 +119,7 @@ def test_this_host(start: Start, record: Record) -> None:
     assert facts.processor and facts.processor.model
     assert facts.clocksource and facts.clocksource.current in facts.clocksource.available
     assert facts.meminfo("MemTotal") == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert facts.memory_page_bytes == os.sysconf("SC_PAGE_SIZE")
+    assert page_bytes(facts.texts) == os.sysconf("SC_PAGE_SIZE")
     assert facts.cpu_times_ns["user"] + facts.cpu_times_ns["nice"] > 0.8 * truth["cpu_ns"]
     assert facts.processes[truth["pid"]].comm == "spin"
     assert facts.system_descriptors and facts.system_descriptors.latest

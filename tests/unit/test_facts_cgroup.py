@@ -33,7 +33,6 @@ def version_2(mountinfo: str = UNIFIED) -> Facts:
             f"{service}/memory.events": "low 0\nhigh 3\nmax 10\noom 0\noom_kill 0\n",
             f"{service}/pids.events": "max 4\n",
             f"{service}/io.stat": "8:0 rbytes=100 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n",
-            f"{service}/memory.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000\n",
         },
         {
             f"{service}/cpu.max": "20000 100000\n",
@@ -47,7 +46,6 @@ def version_2(mountinfo: str = UNIFIED) -> Facts:
             f"{service}/memory.swap.max": "0\n",
             f"{service}/memory.events": "low 0\nhigh 3\nmax 33\noom 0\noom_kill 1\n",
             f"{service}/memory.stat": "anon 500000000\nfile 36000000\nshmem 0\n",
-            f"{service}/memory.pressure": "some avg10=9.50 avg60=0.00 avg300=0.00 total=24000\n",
             f"{service}/io.max": "8:0 rbps=1048576 wbps=max riops=max wiops=120\n",
             f"{service}/io.stat": "8:0 rbytes=2300 wbytes=0 rios=24 wios=0 dbytes=0 dios=0\n253:0\n",
             f"{service}/pids.max": "max\n",
@@ -71,7 +69,6 @@ def test_version_2() -> None:
     assert (memory.limit_bytes, memory.high_bytes, memory.swap_limit_bytes) == (536870912, math.inf, 0)
     assert memory.usage_bytes == 536866816 and memory.stat["anon"] == 500_000_000
     assert memory.events == {"low": 0, "high": 0, "max": 23, "oom": 0, "oom_kill": 1}
-    assert memory.pressure and memory.pressure.some_ns == 23_000_000
 
     (io,) = found.io_groups
     assert io.limits == {"8:0": {"rbps": 1048576, "wiops": 120}}

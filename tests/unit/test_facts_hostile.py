@@ -145,7 +145,6 @@ def ask_everything(found: Facts) -> None:
         found.nfs_mount_of(device)
         found.disk_name(device)
     found.cgroup_of(1)
-    found.vmstat("nr_free_pages")
     found.vmstat_delta("pgfault")
     found.meminfo("MemTotal")
     found.network_delta("Tcp.InSegs")

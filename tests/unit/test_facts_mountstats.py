@@ -130,8 +130,8 @@ def test_what_held_the_connections_to_a_server() -> None:
     )
     found = facts({path: begin, "/proc/self/mountinfo": MOUNTINFO}, {path: end}).nfs_connections_of("0:33")
     assert found == NfsConnections(
-        count=3, busy_ns=257_000, receiver_ns=120_000, buffer_ns=0, window_bytes=4000, acknowledged_bytes=2110
+        count=3, busy_ns=257_000, receiver_ns=120_000, window_bytes=4000, acknowledged_bytes=2110
     )
     both = facts({path: begin}, {path: end}).nfs_connections
-    assert set(both) == {"127.0.0.1", "fd00::1"} and both["fd00::1"].buffer_ns == 3_000
+    assert set(both) == {"127.0.0.1", "fd00::1"} and both["fd00::1"].receiver_ns == 4_000
     assert not facts({}, {path: end}).nfs_connections  # then nothing is known of the window

@@ -32,7 +32,7 @@ def test_names_do_not_end_lines_or_words(blank: str) -> None:
             "/proc/77/status": f"Name:\tx{blank}NSpid:\t1\nCpus_allowed_list:\t0-3\n",
         }
     )
-    assert found.swap and [(area.size_bytes, area.used_bytes) for area in found.swap.areas] == [(1 << 20, 1 << 19)]
+    assert found.swap and (found.swap.total_bytes, found.swap.used_bytes) == (1 << 20, 1 << 19)
     assert lines_of(f"a{blank}b\n\nc\n") == [f"a{blank}b", "", "c"] and lines_of(None) == lines_of("") == []
     assert words_of(f" a{blank}b\tc\n") == [f"a{blank}b", "c"] and words_of(None) == []
 

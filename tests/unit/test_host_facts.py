@@ -20,7 +20,7 @@ NODE = "/sys/devices/system/node"
 
 
 def test_a_begin_stands_in_for_a_missing_end_and_a_reason_for_both() -> None:
-    gone = "/proc/77/oom_score_adj"
+    gone = "/proc/77/schedstat"
     found = Facts.parse(
         [
             *lines(begin={"/proc/meminfo": "MemFree: 4 kB\n", "/proc/77/status": "Name:\tx\n"}),
@@ -29,7 +29,7 @@ def test_a_begin_stands_in_for_a_missing_end_and_a_reason_for_both() -> None:
         ]
     )
     assert found.meminfo("MemFree") == 4096
-    assert found.processes[77].oom_score_adjustment is None
+    assert found.processes[77].wait_ns is None
     assert f"{gone}: No such file or directory" in found.reasons["processes"]
 
 
@@ -37,10 +37,10 @@ def test_vmstat_of_old_kernels_is_split_by_zone() -> None:
     begin = "pgsteal_kswapd_dma32 10\npgsteal_kswapd_normal 20\nallocstall 3\npgfault 100\n"
     end = "pgsteal_kswapd_dma32 15\npgsteal_kswapd_normal 38\nallocstall 3\npgfault 90\n"
     found = facts({"/proc/vmstat": begin}, {"/proc/vmstat": end})
-    assert found.vmstat("pgsteal_kswapd") == 53 and found.vmstat_delta("pgsteal_kswapd") == 23
+    assert found.vmstat_delta("pgsteal_kswapd") == 23
     assert found.vmstat_delta("allocstall") == 0
     assert found.vmstat_delta("pgfault") is None, "a counter that went back is not known"
-    assert found.vmstat_delta("pswpin") is None and found.vmstat("pswpin") is None
+    assert found.vmstat_delta("pswpin") is None
 
 
 # Memory
@@ -53,27 +53,24 @@ def test_thp_and_ksm() -> None:
             f"{thp}/enabled": "always [madvise] never\n",
             f"{thp}/defrag": "always defer defer+madvise [madvise] never\n",
             f"{ksm}/run": "1\n",
-            f"{ksm}/pages_shared": "11\n",
             f"{ksm}/pages_sharing": "23\n",
         }
     )
     assert found.transparent_huge_pages and found.transparent_huge_pages.enabled == "madvise"
-    assert found.transparent_huge_pages.shmem_enabled is None
     assert found.same_page_merging and found.same_page_merging.running and found.same_page_merging.pages_sharing == 23
-    assert found.same_page_merging.scanned_pages is None
     assert facts().same_page_merging is None and facts().transparent_huge_pages is None
 
 
 def test_numa_nodes() -> None:
-    numastat = "numa_hit {}\nnuma_miss {}\nnuma_foreign 0\ninterleave_hit 7\nlocal_node 5\nother_node {}\n"
-    begin = {f"{NODE}/node{n}/numastat": numastat.format(100, 0, 0) for n in (0, 1, 10)}
-    end = {f"{NODE}/node{n}/numastat": numastat.format(200, 23 * n, 7) for n in (0, 1, 10)}
+    numastat = "numa_hit 9\nnuma_miss 0\nnuma_foreign 0\ninterleave_hit 7\nlocal_node 5\nother_node {}\n"
+    begin = {f"{NODE}/node{n}/numastat": numastat.format(0) for n in (0, 1, 10)}
+    end = {f"{NODE}/node{n}/numastat": numastat.format(7) for n in (0, 1, 10)}
     begin |= {f"{NODE}/node0/distance": "10 16 32\n", f"{NODE}/node0/cpulist": "0-5,48-53\n"}
     end |= {f"{NODE}/node0/meminfo": "Node 0 MemTotal:       65842244 kB\nNode 0 MemFree:        61203168 kB\n"}
     nodes = facts(begin, end).numa_nodes
     assert [node.node for node in nodes] == [0, 1, 10]
     assert (nodes[0].cpus, nodes[0].distances, nodes[0].total_bytes) == ("0-5,48-53", (10, 16, 32), 65842244 << 10)
-    assert (nodes[1].hit, nodes[1].miss, nodes[1].other, nodes[1].total_bytes) == (100, 23, 7, None)
+    assert (nodes[1].local, nodes[1].other, nodes[1].total_bytes) == (0, 7, None)
 
 
 @pytest.mark.parametrize(("page", "mapped_kib"), [(4096, 98_000), (65536, 1_600_000)], ids=["4 KiB", "64 KiB"])
@@ -81,19 +78,15 @@ def test_dirty_limits(page: int, mapped_kib: int) -> None:
     found = facts(
         {
             f"{VM}/dirty_ratio": "20\n",
-            f"{VM}/dirty_background_ratio": "0\n",
             f"{VM}/dirty_bytes": "0\n",
-            f"{VM}/dirty_background_bytes": "67108864\n",
             "/proc/vmstat": f"nr_mapped {mapped_kib * 1024 // page}\nnr_dirty_threshold 1000\n",
             "/proc/meminfo": f"Dirty:  3788 kB\nWriteback:   0 kB\nMapped:  {mapped_kib + 60} kB\n"
             "HugePages_Total:   7\n",
         }
     )
     limits = found.dirty_limits
-    assert limits and limits.ratio_percent == 20 and limits.limit_bytes is None
-    assert limits.background_limit_bytes == 64 << 20 and limits.threshold_bytes == 1000 * page
-    assert limits.dirty_bytes == 3788 << 10 and limits.writeback_bytes == 0
-    assert limits.background_threshold_bytes is None, "older kernels do not say"
+    assert limits and limits.limit_bytes is None
+    assert limits.threshold_bytes == 1000 * page and limits.dirty_bytes == 3788 << 10
     assert found.meminfo("HugePages_Total") == 7 and found.sysctl("vm/dirty_ratio") == "20"
     assert facts().dirty_limits is None
 
@@ -109,7 +102,7 @@ def test_swap() -> None:
         },
     ).swap
     assert found and (found.total_bytes, found.used_bytes) == (131068 << 10, 176 << 10)
-    assert (found.pages_in, found.pages_out, found.swappiness, found.areas[0].name) == (23, 0, 60, "/dev/dm-2")
+    assert (found.pages_in, found.pages_out, found.swappiness) == (23, 0, 60)
     none = facts({"/proc/swaps": "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"}).swap
     assert none and none.total_bytes == 0 and none.pages_in is None
     assert facts().swap is None
@@ -119,17 +112,16 @@ def test_swap() -> None:
 
 
 def test_processes() -> None:
-    stat = "77 (a) b) (c) S 1 77 77 0 -1 4194560 {} 0 {} 0 157 2 3 218 20 0 7 0 100 1 2\n"
+    stat = "77 (a) b) (c) S 1 77 77 0 -1 4194560 100 0 10 0 157 2 3 218 20 0 7 0 100 1 2\n"
     found = facts(
         {
-            "/proc/77/stat": stat.format(100, 10),
+            "/proc/77/stat": stat,
             "/proc/77/schedstat": "1000 50 3\n",
             "/proc/77/io": "rchar: 20\nread_bytes: 4096\n",
             "/proc/77/limits": LIMITS,
-            "/proc/77/oom_score_adj": "-998\n",
         },
         {
-            "/proc/77/stat": stat.format(200, 33),
+            "/proc/77/stat": stat,
             "/proc/77/schedstat": "4000 80 9\n",
             "/proc/77/autogroup": "/autogroup-82 nice -3\n",
             "/proc/77/io": "rchar: 120\nread_bytes: 8192\n",
@@ -137,9 +129,8 @@ def test_processes() -> None:
         },
     ).processes[77]
     assert (found.comm, found.threads, found.resident_bytes, found.swapped_bytes) == ("a) b) (c", 7, 5576 << 10, None)
-    assert (found.minor_faults, found.major_faults) == (100, 23)
-    assert (found.run_ns, found.wait_ns, found.read_bytes, found.read_characters) == (3000, 30, 4096, 100)
-    assert found.written_bytes is None and found.oom_score_adjustment == -998 and found.cpus_allowed == "0-1"
+    assert (found.wait_ns, found.read_bytes, found.read_characters) == (30, 4096, 100)
+    assert found.written_bytes is None and found.cpus_allowed == "0-1"
     assert found.limits["Max open files"] == (1024, 524288) and found.limits["Max cpu time"] == (math.inf, math.inf)
     assert found.limits["Max nice priority"] == (0, 0)
     assert not parse_limits("Max open files            -20000               -1                   files\n")
@@ -221,10 +212,7 @@ def test_kernel_log() -> None:
     assert log.io_errors[0].at_ns == 9_000_001_000
     assert [line.device for line in log.device_errors] == ["sdb", "nvme0", "ata3"]
     assert [line.device for line in log.resets] == ["nvme0"]
-    assert "Killed process 4242" in log.oom_kills[0].text and len(log.oom_kills) == 1
-    assert len(log.hung_tasks) == len(log.remote_servers) == len(log.machine_checks) == 1
     assert [line.device for line in log.filesystem_errors] == ["sdb1"]
-    assert log.clocksource == []
 
 
 @pytest.mark.parametrize(
@@ -239,11 +227,11 @@ def test_a_log_of_which_the_older_half_went(kept: int, truncated: bool, incomple
 
 
 def test_of_a_text_that_was_cut_off_the_last_line_says_nothing() -> None:
-    text = "           CPU0       CPU1\n 24:       1000       2000  disk\n 25:       1000       20"
-    begin, end = lines(begin={"/proc/interrupts": text.replace("1000", "900")}, end={"/proc/interrupts": text})
+    text = "           CPU0       CPU1\n HI:       1000       2000\n TIMER:       1000       20"
+    begin, end = lines(begin={"/proc/softirqs": text.replace("1000", "900")}, end={"/proc/softirqs": text})
     cut = [msgspec.structs.replace(line, truncated=True) for line in (begin, end)]
-    assert dict(Facts.parse([begin, end]).interrupts) == {"24 disk": 100, "25": 100}
-    assert dict(Facts.parse(cut).interrupts) == {"24 disk": 100}
+    assert dict(Facts.parse([begin, end]).softirqs) == {"HI": 100, "TIMER": 100}
+    assert dict(Facts.parse(cut).softirqs) == {"HI": 100}
 
 
 def test_what_others_wrote_into_the_log_is_not_the_kernels() -> None:
@@ -312,7 +300,6 @@ def test_a_name_that_a_process_has_given_itself_is_no_trouble_of_a_device(said: 
         ("dasd-eckd 0.0.4711: timeout error", "device_errors"),
         ("exFAT-fs (sdb1): error, I/O error", "io_errors"),
         ("JBD2: Error -5 detected when updating journal superblock for dm-0-8.", "filesystem_errors"),
-        ("hpet: clocksource unstable", "clocksource"),
         ("megaraid_sas 0000:18:00.0: resetting fusion adapter scsi0.", "resets"),
         ("ata5: hard resetting link", "resets"),
         ("usb 2-1: reset high-speed USB device number 3 using xhci_hcd", "resets"),
@@ -320,12 +307,6 @@ def test_a_name_that_a_process_has_given_itself_is_no_trouble_of_a_device(said: 
         ("BTRFS error (device sda2): parent transid verify failed", "filesystem_errors"),
         ("EXT4-fs (vda1): Remounting filesystem read-only", "filesystem_errors"),
         ("JBD2: Detected IO errors while flushing file data on vda1-8", "filesystem_errors"),
-        ("clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable", "clocksource"),
-        ("EDAC MC0: 1 CE memory read error on CPU_SrcID#0", "machine_checks"),
-        ("{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 0", "machine_checks"),
-        ("nfs: server nas not responding, timed out", "remote_servers"),
-        ("CIFS: VFS: Server nas has not responded in 120 seconds. Reconnecting...", "remote_servers"),
-        ("libceph: osd3 10.0.0.1:6800 timed out", "remote_servers"),
     ],
 )
 def test_what_drivers_and_file_systems_report(said: str, kind: str) -> None:

@@ -97,7 +97,7 @@ def test_clean_cache_is_never_in_the_way() -> None:
 
 
 def zone(free: int, blocks: dict[int, int], reserved: int = 0) -> Zone:
-    return Zone(0, "Normal", free, 10 * MIB, 1000 * MIB, reserved, blocks)
+    return Zone(0, "Normal", free, 10 * MIB, reserved, blocks)
 
 
 def test_fragmentation_wants_enough_memory_to_be_free() -> None:

@@ -53,15 +53,14 @@ def test_the_memory_of_the_host(kernel: str) -> None:
     for zone in host.zones:  # both lines of a zone, printed one after the other
         in_blocks = sum(size * number for size, number in zone.blocks.items())
         assert abs(in_blocks - zone.free_bytes) < 2 * MIB
-        assert zone.minimum_bytes and zone.managed_bytes and zone.free_bytes < zone.managed_bytes
+        assert zone.minimum_bytes and zone.free_bytes < 2048 * MIB
     assert host.zones[0].reserved_pages > 1900 and host.zones[1].reserved_pages == 0
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_slab_is_listed_where_the_kernel_lists_it(kernel: str) -> None:
+def test_a_report_on_fragmented_memory(kernel: str) -> None:
     found = only(f"{kernel}/fragmented")
     assert found.host and found.order == 2 and found.order_pages == 4
-    assert found.host.slab["filp"] > MIB and len(found.host.slab) > 50
 
 
 def test_an_asker_that_is_killed() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname
 
-from perfdiag.facts.pressure import Pressure, read_pressure
 from perfdiag.facts.storage import Mount
 from perfdiag.facts.texts import Texts, changes, lines_of, number, table, words_of
 
@@ -40,7 +39,6 @@ class CpuGroup(Cgroup):
     throttled_periods: int | None
     throttled_ns: int | None
     usage_ns: int | None
-    pressure: Pressure | None
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,6 @@ class MemoryGroup(Cgroup):
     events: Mapping[str, int]  # version 2: low, high, max, oom, oom_kill; version 1: failcnt (as max), oom_kill
     stat: Mapping[str, int]  # memory.stat at the end: anon, file, shmem, file_dirty ... (version 1: rss, cache ...)
     changes: Mapping[str, int]  # of the counters in memory.stat, begin to end
-    pressure: Pressure | None
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,6 @@ class IoGroup(Cgroup):
 
     limits: Mapping[str, Mapping[str, int]]  # rbps, wbps, riops, wiops; only those that are set
     counters: Mapping[str, Mapping[str, int]]  # version 2: rbytes, wbytes, rios, wios, dbytes, dios
-    pressure: Pressure | None
 
 
 @dataclass(frozen=True)
@@ -188,7 +184,6 @@ class Reader:
                 throttled_periods=stat.get("nr_throttled"),
                 throttled_ns=throttled,
                 usage_ns=_times_1000(stat.get("usage_usec")) if version == 2 else self._usage_1(directory),
-                pressure=read_pressure(self._texts, f"{directory.path}/cpu.pressure") if version == 2 else None,
             )
 
     def _quota_2(self, directory: Directory) -> tuple[float | None, int | None]:
@@ -227,7 +222,6 @@ class Reader:
                 events=self._events_1(directory) if first else self._delta(directory, "memory.events"),
                 stat=table(self._texts.text(f"{directory.path}/memory.stat")),
                 changes=self._delta(directory, "memory.stat"),
-                pressure=None if first else read_pressure(self._texts, f"{directory.path}/memory.pressure"),
             )
 
     def _swap_1(self, directory: Directory, limit: float | None) -> float | None:
@@ -256,7 +250,6 @@ class Reader:
                 if version == 1
                 else _by_device(self._texts.text(f"{directory.path}/io.max")),
                 counters={device: changes(begin.get(device, {}), values) for device, values in end.items()},
-                pressure=None if version == 1 else read_pressure(self._texts, f"{directory.path}/io.pressure"),
             )
 
     def _limits_1(self, directory: Directory) -> dict[str, dict[str, int]]:

@@ -16,7 +16,6 @@ from perfdiag.facts import (
     mountstats,
     network,
     power,
-    pressure,
     process,
     processor,
     storage,
@@ -33,15 +32,12 @@ from perfdiag.facts.mountstats import NfsMount
 from perfdiag.facts.network import Interface, Tcp
 from perfdiag.facts.nfs_connections import NfsConnections, read_nfs_connections
 from perfdiag.facts.power import DeliveredClock, FrequencyPolicy, IdleState
-from perfdiag.facts.pressure import Pressure
 from perfdiag.facts.process import Descriptors, Process
 from perfdiag.facts.processor import Clocksource, Processor
 from perfdiag.facts.storage import Disk, DiskActivity, Mount
 from perfdiag.facts.texts import Texts, fact, table
 from perfdiag.facts.writeback import WritebackLimits, read_writeback_limits
 from perfdiag.recording import schema
-
-PRESSURES = ("cpu", "memory", "io", "irq")
 
 
 class Facts:
@@ -125,22 +121,7 @@ class Facts:
         """Delta over all CPUs by vector: NET_RX, TIMER, ..."""
         return processor.read_softirqs(self.texts)
 
-    @fact
-    def interrupts(self) -> Mapping[str, int]:
-        """Delta over all CPUs by description: "24 virtio0-input.0", "LOC"; of a list too long the last are absent."""
-        return processor.read_interrupts(self.texts)
-
-    @fact
-    def pressure(self) -> Mapping[str, Pressure]:
-        """By resource: cpu, memory, io, irq."""
-        found = {name: pressure.read_pressure(self.texts, f"/proc/pressure/{name}") for name in PRESSURES}
-        return {name: value for name, value in found.items() if value}
-
     # Memory
-
-    def vmstat(self, name: str) -> int | None:
-        """Return a value of /proc/vmstat at the end."""
-        return memory.zoned(table(self.texts.text("/proc/vmstat")), name)
 
     def vmstat_delta(self, name: str) -> int | None:
         """Return how far a counter of /proc/vmstat went; of names older kernels split by zone, give the prefix."""
@@ -158,11 +139,6 @@ class Facts:
     def halt_poll_ns(self) -> int | None:
         """How long KVM polls for a halted guest at most; None where it is not loaded."""
         return self.texts.number("/sys/module/kvm/parameters/halt_poll_ns")
-
-    @fact
-    def memory_page_bytes(self) -> int | None:
-        """Size of a page."""
-        return memory.page_bytes(self.texts)
 
     @fact
     def transparent_huge_pages(self) -> TransparentHugePages | None:
@@ -297,11 +273,6 @@ class Facts:
     @fact
     def _groups(self) -> cgroup.Reader:
         return cgroup.Reader(self.texts, self.mounts)
-
-    @property
-    def cgroup_directories(self) -> Sequence[cgroup.Directory]:
-        """All directories of all hierarchies that targets are in or below, whether they limit anything or not."""
-        return self._groups.directories
 
     @fact
     def cpu_groups(self) -> Sequence[CpuGroup]:

@@ -29,16 +29,8 @@ KINDS = {
     r"(controller|adapter|device|bus|host|port|link).{0,40}\breset",
     "filesystem_errors": r"(EXT[234]-fs|XFS|BTRFS|F2FS|JBD2).{0,80}(error|corrupt|abort|shutdown|shut down)|"
     r"[Rr]emounting filesystem read-only|forced readonly",
-    "oom_kills": r"Out of memory: Kill|Memory cgroup out of memory: Kill|Out of memory and no killable",
-    "hung_tasks": r"blocked for more than [0-9]+ seconds|soft lockup|hard LOCKUP|rcu.{0,40}(stall|self-detected)",
-    "clocksource": r"(tsc|clocksource) .*unstable|timekeeping watchdog|clocksource-wd|clocksource: .*skew",
-    "machine_checks": r"\bmce: \[Hardware Error\]|machine check|EDAC .*\b[CU]E\b|Hardware error from APEI",
-    "remote_servers": r"(nfs|rpc|CIFS|ceph).{0,80}(not responding|\bOK\b|timed out|hunting for new mon|"
-    r"has not responded)",
 }
 PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in KINDS.items()}
-# Of these the kernel says what it says of a task beside the task's name.
-OF_TASKS = frozenset({"oom_kills", "hung_tasks"})
 BOOT_NOISE = re.compile(r"reset(ting)? (to|button)|Power.?on or device reset|error handling|errors=", re.IGNORECASE)
 
 
@@ -70,11 +62,6 @@ class KernelLog:
     device_errors: Sequence[LogLine]  # timeouts, aborts, media and link errors
     resets: Sequence[LogLine]  # of a device, link or host adapter
     filesystem_errors: Sequence[LogLine]  # also: remounted read-only
-    oom_kills: Sequence[LogLine]
-    hung_tasks: Sequence[LogLine]  # also soft lockups and RCU stalls
-    clocksource: Sequence[LogLine]  # watchdog verdicts
-    machine_checks: Sequence[LogLine]
-    remote_servers: Sequence[LogLine]  # NFS, CIFS or Ceph server not responding, or OK again
     oom_reports: Sequence[OomReport] = ()  # the oldest first
     incomplete: bool = False  # of the window only the newest lines were kept
 
@@ -105,8 +92,7 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
 
 def _tells(text: str, kind: str) -> bool:
     """Return whether a line tells trouble of that kind."""
-    said = PATTERNS[kind].search(text, 0, LONGEST) if kind in OF_TASKS else tells_trouble(text, PATTERNS[kind], LONGEST)
-    return bool(said) and not BOOT_NOISE.search(text)
+    return tells_trouble(text, PATTERNS[kind], LONGEST) and not BOOT_NOISE.search(text)
 
 
 def _records(text: str | None) -> dict[int, tuple[int, int, str]]:

@@ -18,7 +18,6 @@ class TransparentHugePages:
 
     enabled: str | None  # always, madvise, never
     defrag: str | None
-    shmem_enabled: str | None
 
 
 @dataclass(frozen=True)
@@ -26,9 +25,7 @@ class SamePageMerging:
     """KSM."""
 
     running: bool | None
-    pages_shared: int | None
     pages_sharing: int | None
-    scanned_pages: int | None  # begin to end, where the kernel counts them
 
 
 @dataclass(frozen=True)
@@ -40,9 +37,6 @@ class NumaNode:
     total_bytes: int | None
     free_bytes: int | None
     distances: tuple[int, ...]
-    hit: int | None
-    miss: int | None
-    foreign: int | None
     local: int | None
     other: int | None
 
@@ -51,24 +45,9 @@ class NumaNode:
 class DirtyLimits:
     """When writers are paused: settings, and the thresholds the kernel computed from them."""
 
-    ratio_percent: int | None
-    background_ratio_percent: int | None
     limit_bytes: int | None  # None when the ratio counts
-    background_limit_bytes: int | None
     threshold_bytes: int | None
-    background_threshold_bytes: int | None
     dirty_bytes: int | None  # at the end
-    writeback_bytes: int | None
-
-
-@dataclass(frozen=True)
-class SwapArea:
-    """One line of /proc/swaps."""
-
-    name: str
-    kind: str
-    size_bytes: int
-    used_bytes: int
 
 
 @dataclass(frozen=True)
@@ -77,13 +56,12 @@ class Swap:
 
     total_bytes: int
     used_bytes: int
-    areas: tuple[SwapArea, ...]
     pages_in: int | None
     pages_out: int | None
     swappiness: int | None
 
 
-def zoned(values: Mapping[str, int], name: str) -> int | None:
+def _zoned(values: Mapping[str, int], name: str) -> int | None:
     """Return a counter of vmstat, summed over the zones where a kernel splits it."""
     if name in values:
         return values[name]
@@ -94,14 +72,14 @@ def zoned(values: Mapping[str, int], name: str) -> int | None:
 def vmstat_delta(texts: Texts, name: str) -> int | None:
     """Return how far a counter went from begin to end."""
     begin, end = (table(texts.text("/proc/vmstat", phase)) for phase in ("begin", "end"))
-    return difference(zoned(begin, name), zoned(end, name))
+    return difference(_zoned(begin, name), _zoned(end, name))
 
 
 def read_thp(texts: Texts) -> TransparentHugePages | None:
     """Read the policy; None where the kernel has no THP or nothing was recorded."""
     directory = "/sys/kernel/mm/transparent_hugepage"
-    enabled, defrag, shmem = (chosen(texts.text(f"{directory}/{f}")) for f in ("enabled", "defrag", "shmem_enabled"))
-    return TransparentHugePages(enabled, defrag, shmem) if enabled or defrag else None
+    enabled, defrag = (chosen(texts.text(f"{directory}/{file}")) for file in ("enabled", "defrag"))
+    return TransparentHugePages(enabled, defrag) if enabled or defrag else None
 
 
 def read_ksm(texts: Texts) -> SamePageMerging | None:
@@ -110,12 +88,7 @@ def read_ksm(texts: Texts) -> SamePageMerging | None:
     run = texts.number(f"{directory}/run")
     if run is None:
         return None
-    return SamePageMerging(
-        running=run == 1,
-        pages_shared=texts.number(f"{directory}/pages_shared"),
-        pages_sharing=texts.number(f"{directory}/pages_sharing"),
-        scanned_pages=texts.delta(f"{directory}/pages_scanned"),
-    )
+    return SamePageMerging(running=run == 1, pages_sharing=texts.number(f"{directory}/pages_sharing"))
 
 
 @dataclass(frozen=True)
@@ -167,9 +140,6 @@ def read_numa_nodes(texts: Texts) -> Sequence[NumaNode]:
                 total_bytes=memory.get("MemTotal"),
                 free_bytes=memory.get("MemFree"),
                 distances=tuple(value for value in distances if value is not None),
-                hit=counts.get("numa_hit"),
-                miss=counts.get("numa_miss"),
-                foreign=counts.get("numa_foreign"),
                 local=counts.get("local_node"),
                 other=counts.get("other_node"),
             )
@@ -187,23 +157,14 @@ def page_bytes(texts: Texts) -> int | None:
 
 def read_dirty_limits(texts: Texts) -> DirtyLimits | None:
     """Read the settings and what came out of them."""
-    settings = {
-        name: texts.number(f"/proc/sys/vm/dirty_{name}")
-        for name in ("ratio", "background_ratio", "bytes", "background_bytes")
-    }
-    if all(value is None for value in settings.values()):
+    ratio, limit_bytes = (texts.number(f"/proc/sys/vm/dirty_{name}") for name in ("ratio", "bytes"))
+    if ratio is None and limit_bytes is None:
         return None
-    pages, page, memory = table(texts.text("/proc/vmstat")), page_bytes(texts), table(texts.text("/proc/meminfo"))
-    threshold, background = pages.get("nr_dirty_threshold"), pages.get("nr_dirty_background_threshold")
+    page, threshold = page_bytes(texts), table(texts.text("/proc/vmstat")).get("nr_dirty_threshold")
     return DirtyLimits(
-        ratio_percent=settings["ratio"],
-        background_ratio_percent=settings["background_ratio"],
-        limit_bytes=settings["bytes"] or None,
-        background_limit_bytes=settings["background_bytes"] or None,
+        limit_bytes=limit_bytes or None,
         threshold_bytes=threshold * page if threshold is not None and page else None,
-        background_threshold_bytes=background * page if background is not None and page else None,
-        dirty_bytes=memory.get("Dirty"),
-        writeback_bytes=memory.get("Writeback"),
+        dirty_bytes=table(texts.text("/proc/meminfo")).get("Dirty"),
     )
 
 
@@ -211,21 +172,18 @@ def read_swap(texts: Texts) -> Swap | None:
     """Read /proc/swaps, or the sums of meminfo where it is missing."""
     text = texts.text("/proc/swaps")
     memory = table(texts.text("/proc/meminfo"))
-    areas = []
-    for line in lines_of(text)[1:]:
-        words = words_of(line)
-        size, used = (number(words[2]), number(words[3])) if len(words) >= 4 else (None, None)
-        if size is not None and used is not None:
-            areas.append(SwapArea(words[0], words[1], size * 1024, used * 1024))
     total, free = memory.get("SwapTotal"), memory.get("SwapFree")
     if total is None or free is None:
         if text is None:
             return None
-        total, free = sum(area.size_bytes for area in areas), sum(area.size_bytes - area.used_bytes for area in areas)
+        areas = [
+            (number(words[2]), number(words[3])) for line in lines_of(text)[1:] if len(words := words_of(line)) >= 4
+        ]
+        known = [(size * 1024, used * 1024) for size, used in areas if size is not None and used is not None]
+        total, free = sum(size for size, _ in known), sum(size - used for size, used in known)
     return Swap(
         total_bytes=total,
         used_bytes=total - free,
-        areas=tuple(areas),
         pages_in=vmstat_delta(texts, "pswpin"),
         pages_out=vmstat_delta(texts, "pswpout"),
         swappiness=texts.number("/proc/sys/vm/swappiness"),
@@ -248,5 +206,4 @@ __all__ = [
     "read_swap",
     "read_thp",
     "vmstat_delta",
-    "zoned",
 ]

@@ -19,9 +19,6 @@ class Interface:
     name: str
     driver: str | None
     kind: str | None  # physical, emulated, paravirtual, virtual (bridge, veth, tun ...), loopback; None: unknown
-    up: bool | None
-    mtu: int | None
-    speed_bits_per_second: int | None
     counters: Mapping[str, int]  # names of statistics/: rx_bytes, rx_packets, rx_errors, rx_dropped, tx_...
 
 
@@ -30,16 +27,8 @@ class Tcp:
     """Counters of the targets' network namespaces, begin to end; None: this kernel does not have the counter."""
 
     segments_out: int | None
-    segments_in: int | None
     retransmitted_segments: int | None
     timeouts: int | None
-    zero_window_advertised: int | None  # we told a peer to stop: this host reads too slowly
-    zero_window_probes: int | None  # peers told us to stop
-    listen_overflows: int | None
-    listen_drops: int | None
-    attempts_failed: int | None
-    resets_received: int | None
-    memory_pressure: int | None
 
 
 def read_interfaces(texts: Texts, hypervisor: Hypervisor | None) -> Sequence[Interface]:
@@ -57,14 +46,10 @@ def _interface(texts: Texts, name: str, counters: Mapping[str, int], hypervisor:
     base = f"/sys/class/net/{name}"
     link = texts.word(f"{base}/device/driver") if f"{base}/device/driver" in texts else None
     driver = basename(link) if link else None
-    state, megabits = texts.word(f"{base}/operstate"), texts.number(f"{base}/speed")
     return Interface(
         name=name,
         driver=driver,
         kind=interface_kind(name, driver, texts.word(base) or "", hypervisor),
-        up={"up": True, "down": False}.get(state or ""),
-        mtu=texts.number(f"{base}/mtu"),
-        speed_bits_per_second=megabits * 1_000_000 if megabits and megabits > 0 else None,
         counters=counters,
     )
 
@@ -98,16 +83,8 @@ def read_tcp(deltas: Mapping[str, int]) -> Tcp | None:
         return None
     return Tcp(
         segments_out=deltas.get("Tcp.OutSegs"),
-        segments_in=deltas.get("Tcp.InSegs"),
         retransmitted_segments=deltas.get("Tcp.RetransSegs"),
         timeouts=deltas.get("TcpExt.TCPTimeouts"),
-        zero_window_advertised=deltas.get("TcpExt.TCPToZeroWindowAdv"),
-        zero_window_probes=deltas.get("TcpExt.TCPWinProbe"),
-        listen_overflows=deltas.get("TcpExt.ListenOverflows"),
-        listen_drops=deltas.get("TcpExt.ListenDrops"),
-        attempts_failed=deltas.get("Tcp.AttemptFails"),
-        resets_received=deltas.get("Tcp.EstabResets"),
-        memory_pressure=deltas.get("TcpExt.TCPMemoryPressures"),
     )
 
 

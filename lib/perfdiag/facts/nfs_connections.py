@@ -20,7 +20,6 @@ class NfsConnections:
     count: int
     busy_ns: int  # something was to be sent, or to be acknowledged
     receiver_ns: int  # of that: held by the window the server gave
-    buffer_ns: int  # of that: held by this host's send buffer
     window_bytes: int  # of the server, the smallest at the end
     acknowledged_bytes: int
 
@@ -41,7 +40,6 @@ def read_nfs_connections(texts: Texts) -> Mapping[str, NfsConnections]:
             count=len(group),
             busy_ns=MICROSECOND * sum(each[0] for each in group),
             receiver_ns=MICROSECOND * sum(each[1] for each in group),
-            buffer_ns=MICROSECOND * sum(each[2] for each in group),
             window_bytes=min(each[3] for each in group),
             acknowledged_bytes=sum(each[4] for each in group),
         )

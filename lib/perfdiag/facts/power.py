@@ -26,9 +26,7 @@ class FrequencyPolicy:
     driver: str | None
     governor: str | None
     energy_preference: str | None
-    min_hz: int | None  # what the policy allows now
-    max_hz: int | None
-    hardware_min_hz: int | None
+    max_hz: int | None  # what the policy allows now
     hardware_max_hz: int | None  # with turbo, where the driver counts it in
     base_hz: int | None  # without turbo
     begin_hz: int | None = None  # scaling_cur_freq at the begin: on most drivers the clock that was asked for last
@@ -40,9 +38,8 @@ class DeliveredClock:
     """The clock the CPUs really ran at while they were not idle, whoever ran."""
 
     hz: float | None  # None where only the ratio is known
-    error_hz: float | None  # half width: how far the CPUs, or the samples, are apart
     ratio: float | None  # to the rated clock
-    error_ratio: float | None
+    error_ratio: float | None  # half width: how far the CPUs, or the samples, are apart
     rated_hz: int | None
     cpus: int  # how many CPUs (or policies, where sampled) it was measured on
     method: str  # "APERF/MPERF over the window" or "scaling_cur_freq, 12 samples of busy CPUs"
@@ -56,10 +53,8 @@ class IdleState:
     index: int
     name: str
     exit_latency_ns: int | None  # declared by the firmware or driver
-    target_residency_ns: int | None
     disabled_cpus: int
     cpus: int
-    usage: int | None  # entries begin to end
     time_ns: int | None  # begin to end
 
 
@@ -83,9 +78,7 @@ def _policy(texts: Texts, name: str) -> FrequencyPolicy:
         driver=word("scaling_driver"),
         governor=word("scaling_governor"),
         energy_preference=word("energy_performance_preference"),
-        min_hz=hz("scaling_min_freq"),
         max_hz=hz("scaling_max_freq"),
-        hardware_min_hz=hz("cpuinfo_min_freq"),
         hardware_max_hz=hz("cpuinfo_max_freq"),
         base_hz=hz("base_frequency"),
         begin_hz=hz("scaling_cur_freq", "begin"),
@@ -114,7 +107,6 @@ def _counted(texts: Texts, rated_hz: int | None) -> DeliveredClock | None:
     spread = math.sqrt(sum(mperf * (aperf / mperf - ratio) ** 2 for mperf, aperf in deltas) / busy)
     return DeliveredClock(
         hz=ratio * rated_hz if rated_hz else None,
-        error_hz=spread * rated_hz if rated_hz else None,
         ratio=ratio,
         error_ratio=spread,
         rated_hz=rated_hz,
@@ -146,7 +138,6 @@ def _sampled(texts: Texts, rated_hz: int | None) -> DeliveredClock | None:
     mean, error = fmean(samples), 2 * stdev(samples) / math.sqrt(len(samples))
     return DeliveredClock(
         hz=mean,
-        error_hz=error,
         ratio=mean / rated_hz if rated_hz else None,
         error_ratio=error / rated_hz if rated_hz else None,
         rated_hz=rated_hz,
@@ -187,16 +178,14 @@ def read_idle_states(texts: Texts) -> Sequence[IdleState]:
 
 
 def _idle_state(texts: Texts, index: int, places: list[str]) -> IdleState:
-    latency, residency = texts.number(f"{places[0]}/latency"), texts.number(f"{places[0]}/residency")
+    latency = texts.number(f"{places[0]}/latency")
     time_us = add(texts.delta(f"{place}/time") for place in places)
     return IdleState(
         index=index,
         name=texts.word(f"{places[0]}/name") or f"state{index}",
         exit_latency_ns=None if latency is None else latency * 1000,
-        target_residency_ns=None if residency is None else residency * 1000,
         disabled_cpus=sum(texts.word(f"{place}/disable") not in ("0", None) for place in places),
         cpus=len(places),
-        usage=add(texts.delta(f"{place}/usage") for place in places),
         time_ns=None if time_us is None else time_us * 1000,
     )
 

@@ -11,7 +11,7 @@ from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, t
 
 LIMIT_NAME = 26  # letters of the first column of /proc/PID/limits
 # Of /proc/PID/stat, counted behind the comm in parentheses.
-STAT_FIELDS = {"minor_faults": 7, "major_faults": 9, "nice": 16, "threads": 17, "policy": 38}
+STAT_FIELDS = {"nice": 16, "threads": 17, "policy": 38}
 IDLE_POLICY = 5  # SCHED_IDLE of include/uapi/linux/sched.h
 
 
@@ -28,17 +28,13 @@ class Process:
     nice: int | None  # of the first thread
     resident_bytes: int | None
     swapped_bytes: int | None
-    minor_faults: int | None
-    major_faults: int | None
-    run_ns: int | None  # of the first thread: schedstat
-    wait_ns: int | None
+    wait_ns: int | None  # of the first thread: schedstat
     read_bytes: int | None  # from storage
     written_bytes: int | None
     read_characters: int | None  # asked for by system calls
     written_characters: int | None
     read_calls: int | None
     write_calls: int | None
-    oom_score_adjustment: int | None
     cpus_allowed: str | None  # of the first thread
     thread_cpus: Mapping[int, str] | None  # by tid, of threads that may use others than the first; at most 16 are known
     limits: Mapping[str, tuple[float, float]]  # "Max open files" -> (soft, hard), inf: unlimited
@@ -92,7 +88,6 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
     threads = {tid: _status(texts.text(f"/proc/{pid}/task/{tid}/status")) for tid in tids}
     living = _living(status, threads.values())
     begin, end = (_stat(texts.text(f"/proc/{pid}/stat", phase)) for phase in ("begin", "end"))
-    run, wait = (_word_delta(texts, f"/proc/{pid}/schedstat", index) for index in (0, 1))
     io = changes(*(table(texts.text(f"/proc/{pid}/io", phase)) for phase in ("begin", "end")))
     sizes = table("\n".join(f"{key}: {value}" for key, value in status.items() if value.endswith(" kB")))
     return Process(
@@ -105,17 +100,13 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
         nice=(end or begin).get("nice"),
         resident_bytes=sizes.get("VmRSS"),
         swapped_bytes=sizes.get("VmSwap"),
-        minor_faults=difference(begin.get("minor_faults"), end.get("minor_faults")),
-        major_faults=difference(begin.get("major_faults"), end.get("major_faults")),
-        run_ns=run,
-        wait_ns=wait,
+        wait_ns=_word_delta(texts, f"/proc/{pid}/schedstat", 1),
         read_bytes=io.get("read_bytes"),
         written_bytes=io.get("write_bytes"),
         read_characters=io.get("rchar"),
         written_characters=io.get("wchar"),
         read_calls=io.get("syscr"),
         write_calls=io.get("syscw"),
-        oom_score_adjustment=texts.number(f"/proc/{pid}/oom_score_adj"),
         cpus_allowed=status.get("Cpus_allowed_list"),
         thread_cpus=_thread_cpus(status, threads),
         limits=parse_limits(texts.text(f"/proc/{pid}/limits")),

@@ -29,7 +29,6 @@ class Processor:
     model: str
     vendor: str | None
     flags: frozenset[str]
-    microcode: str | None
     masked_features: tuple[str, ...]  # in a guest: what any server CPU of ten years has and this one does not show
     rated_hz: int | None  # clock without turbo: from the model's name, else the TSC's, else base_frequency
 
@@ -58,7 +57,6 @@ def read_processor(texts: Texts) -> Processor | None:
         model=model,
         vendor=fields.get("vendor_id"),
         flags=flags,
-        microcode=fields.get("microcode"),
         masked_features=tuple(feature for feature in expected if feature not in flags),
         rated_hz=_rated_hz(texts, model),
     )
@@ -151,23 +149,15 @@ def read_softirqs(texts: Texts) -> Mapping[str, int]:
     return changes(begin, end)
 
 
-def read_interrupts(texts: Texts) -> Mapping[str, int]:
-    """Return the delta of each interrupt over all CPUs, by its description ("24 virtio0-input.0")."""
-    begin, end = (_vector_sums(texts.text("/proc/interrupts", phase)) for phase in ("begin", "end"))
-    return changes(begin, end)
-
-
 def _vector_sums(text: str | None) -> dict[str, int]:
     sums: dict[str, int] = {}
     lines = lines_of(text)
     cpus = len(words_of(lines[0])) if lines else 0
     for line in lines[1:]:
         name, colon, rest = line.partition(":")
-        words = words_of(rest)
-        counts = [value for word in words[:cpus] if (value := number(word)) is not None]
-        if colon and counts and (len(counts) == cpus or name.strip() in ("ERR", "MIS")):
-            description = words[-1] if len(words) > cpus and name.strip().isdigit() else ""
-            sums[f"{name.strip()} {description}".strip()] = sum(counts)
+        counts = [value for word in words_of(rest)[:cpus] if (value := number(word)) is not None]
+        if colon and counts and len(counts) == cpus:
+            sums[name.strip()] = sum(counts)
     return sums
 
 
@@ -177,7 +167,6 @@ __all__ = [
     "cpuinfo",
     "read_clocksource",
     "read_cpu_times",
-    "read_interrupts",
     "read_processor",
     "read_softirqs",
     "read_thermal_events",

@@ -46,7 +46,6 @@ class DiskActivity:
     busy_ns: int  # with at least one request in flight
     weighted_ns: int  # in flight, summed over requests
     flushes: int | None  # None: the kernel does not count them
-    flush_ns: int | None
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,6 @@ class Disk:
     kind: str | None  # physical, emulated, paravirtual, stacked (md, dm), loop, ram, network; None: unknown
     rotational: bool | None
     scheduler: str | None
-    write_cache: str | None  # "write back" or "write through"
-    queue_depth: int | None  # nr_requests
     members: tuple[str, ...]  # devices ("MAJOR:MINOR") under md or dm
     label: str | None  # name of a device-mapper device, RAID level, file behind a loop device
     degraded: int | None  # missing members of an md array
@@ -196,8 +193,6 @@ def _disk(
         kind=disk_kind(whole, driver, model, place, word("device/transport"), hypervisor),
         rotational=None if rotational is None else rotational == "1",
         scheduler=chosen(word("queue/scheduler")),
-        write_cache=word("queue/write_cache"),
-        queue_depth=number(word("queue/nr_requests")),
         members=tuple(members),
         label=word("dm/name") or word("md/level") or word("loop/backing_file"),
         degraded=number(word("md/degraded")),
@@ -236,7 +231,6 @@ def _activity(begin: list[int], end: list[int]) -> DiskActivity | None:
     if len(known) < 10:
         return None
     reads, _, read_sectors, read_ms, writes, _, written_sectors, write_ms, busy_ms, weighted_ms = known
-    flushes, flush_ms = deltas[15:17] if len(deltas) >= 17 else (None, None)
     return DiskActivity(
         reads=reads,
         read_bytes=read_sectors * SECTOR_BYTES,
@@ -246,8 +240,7 @@ def _activity(begin: list[int], end: list[int]) -> DiskActivity | None:
         write_ns=write_ms * 1_000_000,
         busy_ns=busy_ms * 1_000_000,
         weighted_ns=weighted_ms * 1_000_000,
-        flushes=flushes,
-        flush_ns=None if flush_ms is None else flush_ms * 1_000_000,
+        flushes=deltas[15] if len(deltas) >= 17 else None,
     )
 
 

@@ -16,7 +16,6 @@ class WritebackLimits:
 
     device: str  # "MAJOR:MINOR"; of a network file system that of its mount
     max_ratio: int | None  # percent of the host's dirty limit that it may have; 100: all
-    min_ratio: int | None
     strict: bool | None  # its own part counts even where the host is far from its limit
 
 
@@ -29,7 +28,6 @@ def read_writeback_limits(texts: Texts) -> Mapping[str, WritebackLimits]:
         found[device] = WritebackLimits(
             device=device,
             max_ratio=texts.number(f"{place}/max_ratio"),
-            min_ratio=texts.number(f"{place}/min_ratio"),
             strict=None if strict is None else strict == 1,
         )
     return found

@@ -8,20 +8,19 @@ from dataclasses import replace
 from perfdiag.facts.oom.oom_report import PAGE_BYTES, HostMemory, Zone
 
 KIB = 1024
-MOST_NAMES = 10_000  # of slab caches, zones or counts: no kernel has as many
+MOST_NAMES = 10_000  # of zones or counts: no kernel has as many
 MOST_SIZES = 16  # of free blocks of a zone: the kernel has 11, or 14 with large pages
 
 _COUNTS = re.compile(r" ?[a-z_]+:[0-9]{1,15}(?: +[a-z_]+:[0-9]{1,15})* *")
 _COUNT = re.compile(r"([a-z_]+):([0-9]{1,15})")
 _ZONE = re.compile(r"Node ([0-9]{1,4}) ([A-Z][A-Za-z0-9]{0,15}) free:([0-9]{1,15})kB (.*)", re.DOTALL)
-_ZONE_FIELD = re.compile(r"\b(min|managed):([0-9]{1,15})kB")
+_MINIMUM = re.compile(r"\bmin:([0-9]{1,15})kB")
 _RESERVE = re.compile(r"lowmem_reserve\[\]:((?: [0-9]{1,15})+) *")
 _OF_ONE_SIZE = r"[0-9]{1,15}\*[0-9]{1,9}kB ?(?:\([A-Z]{0,8}\) ?)?"
 _BLOCKS = re.compile(rf"Node ([0-9]{{1,4}}) ([A-Z][A-Za-z0-9]{{0,15}}): ((?:{_OF_ONE_SIZE})+= [0-9]{{1,15}}kB)")
 _BLOCK = re.compile(r"([0-9]{1,15})\*([0-9]{1,9})kB(?: \(([A-Z]*)\))?")
 _TOTALS = re.compile(r"([0-9]{1,15}) (total pagecache pages|pages RAM|pages reserved)")
 _SWAP = re.compile(r"(Free|Total) swap {1,2}= ([0-9]{1,15})kB")
-_SLAB = re.compile(r"([^ ]{1,64}) +([0-9]{1,12})KB +([0-9]{1,12})KB")
 # Free blocks that only urgent requests may have, or movable pages: of no use to the kernel's own.
 _NOT_FOR_ALL = frozenset({"H", "C", "I", "HC", "CI"})
 
@@ -35,51 +34,41 @@ class HostReader:
         self._last: tuple[int, str] | None = None
         self._totals: dict[str, int] = {}
         self._swap: dict[str, int] = {}
-        self._slab: dict[str, int] = {}
-        self._in_slab = False
         self._page_bytes: int | None = None
         self._of_zones = 0
 
     @property
     def numbers(self) -> int:
         """How many numbers are kept, about."""
-        return len(self._pages) + len(self._slab) + self._of_zones
+        return len(self._pages) + self._of_zones
 
-    def take(self, line: str) -> bool:
-        """Take a line if it is one of the host's memory, and say whether it was."""
+    def take(self, line: str) -> None:
+        """Take a line if it is one of the host's memory."""
         line = line.rstrip(" ")
-        if line.startswith("Unreclaimable slab info:"):
-            self._in_slab = True
-            return True
-        if self._in_slab:
-            if match := _SLAB.fullmatch(line):
-                if len(self._slab) < MOST_NAMES:
-                    self._slab[match[1]] = int(match[3]) * KIB
-                return True
-            self._in_slab = line.startswith("Name ")
-            if self._in_slab:
-                return True
         if _COUNTS.fullmatch(line):
             for name, number in _COUNT.findall(line):
                 if len(self._pages) < MOST_NAMES:
                     self._pages.setdefault(name, int(number))
-            return True
-        return self._take_zone(line) or self._take_total(line)
+        elif match := _TOTALS.fullmatch(line):
+            self._totals.setdefault(match[2], int(match[1]))
+        elif match := _SWAP.fullmatch(line):
+            self._swap.setdefault(match[1], int(match[2]) * KIB)
+        else:
+            self._take_zone(line)
 
-    def _take_zone(self, line: str) -> bool:
+    def _take_zone(self, line: str) -> None:
         if match := _ZONE.fullmatch(line) if len(self._zones) < MOST_NAMES else None:
-            fields = dict(_ZONE_FIELD.findall(match[4]))
             self._last = int(match[1]), match[2]
-            minimum, managed = (int(fields[name]) * KIB if name in fields else None for name in ("min", "managed"))
+            minimum = _MINIMUM.search(match[4])
             self._of_zones += 1
-            self._zones[self._last] = Zone(int(match[1]), match[2], int(match[3]) * KIB, minimum, managed)
-            return True
-        if match := _RESERVE.fullmatch(line):
+            self._zones[self._last] = Zone(
+                int(match[1]), match[2], int(match[3]) * KIB, int(minimum[1]) * KIB if minimum else None
+            )
+        elif match := _RESERVE.fullmatch(line):
             if self._last is not None:
                 most = max(int(number) for number in match[1].split(" ") if number)
                 self._zones[self._last] = replace(self._zones[self._last], reserved_pages=most)
-            return True
-        if match := _BLOCKS.fullmatch(line):
+        elif match := _BLOCKS.fullmatch(line):
             key = int(match[1]), match[2]
             found = _BLOCK.findall(match[3].rpartition("=")[0])[:MOST_SIZES]
             self._of_zones += len(found)
@@ -87,15 +76,6 @@ class HostReader:
             if key in self._zones:
                 blocks = {int(size) * KIB: 0 if kinds in _NOT_FOR_ALL else int(number) for number, size, kinds in found}
                 self._zones[key] = replace(self._zones[key], blocks=blocks)
-            return True
-        return False
-
-    def _take_total(self, line: str) -> bool:
-        if match := _TOTALS.fullmatch(line):
-            self._totals.setdefault(match[2], int(match[1]))
-        elif match := _SWAP.fullmatch(line):
-            self._swap.setdefault(match[1], int(match[2]) * KIB)
-        return match is not None
 
     @property
     def page_bytes(self) -> int:
@@ -114,7 +94,6 @@ class HostReader:
             reserved_pages=self._totals.get("pages reserved"),
             swap_free_bytes=self._swap.get("Free"),
             swap_total_bytes=self._swap.get("Total"),
-            slab=self._slab,
             page_bytes=self.page_bytes,
         )
 

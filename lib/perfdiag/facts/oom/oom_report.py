@@ -55,7 +55,6 @@ class GroupMemory:
     path: str  # "" where the log does not say
     usage_bytes: int | None = None
     limit_bytes: int | None = None
-    swap_usage_bytes: int | None = None
     swap_limit_bytes: int | None = None
     stat: Mapping[str, int] = field(default_factory=dict)  # as memory.stat, in bytes where that is
 
@@ -68,7 +67,6 @@ class Zone:
     name: str
     free_bytes: int
     minimum_bytes: int | None = None
-    managed_bytes: int | None = None
     reserved_pages: int = 0  # kept back from requests that any higher zone could serve
     blocks: Mapping[int, int] = field(default_factory=dict)
 
@@ -84,7 +82,6 @@ class HostMemory:
     reserved_pages: int | None = None
     swap_free_bytes: int | None = None
     swap_total_bytes: int | None = None
-    slab: Mapping[str, int] = field(default_factory=dict)  # unreclaimable caches in bytes, where the log has them
     page_bytes: int = PAGE_BYTES
 
     def bytes(self, name: str) -> int | None:

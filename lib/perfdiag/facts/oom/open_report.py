@@ -100,12 +100,12 @@ def take_detail(found: Open, entry: Entry) -> None:
 
 def _take_usage(found: Open, match: re.Match[str]) -> None:
     group = found.group or GroupMemory("")
-    usage, limit = int(match[2]) * KIB, int(match[3]) * KIB
+    limit = int(match[3]) * KIB
     known_limit = None if limit >= UNLIMITED_BYTES else limit
     if match[1] == "memory":
-        found.group = replace(group, usage_bytes=usage, limit_bytes=known_limit)
+        found.group = replace(group, usage_bytes=int(match[2]) * KIB, limit_bytes=known_limit)
     elif match[1] == "swap":
-        found.group = replace(group, swap_usage_bytes=usage, swap_limit_bytes=known_limit)
+        found.group = replace(group, swap_limit_bytes=known_limit)
 
 
 def row_of(columns: list[str], text: str) -> Task | None:
