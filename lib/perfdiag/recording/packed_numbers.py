@@ -10,20 +10,31 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Literal, TypeVar, overload
 
 T = TypeVar("T")
 
 Columns = tuple[tuple[str, ...], tuple[int, ...]]  # names, and three numbers for each: time, count and longest
 
 _ROWS_AT_ONCE = 256  # of thousands of threads: what their sums take in memory while they are added up
-_NARROW_LIMIT = 1 << 32  # most recorders count in 32 bits
+_CODES: tuple[Literal["B", "H", "I", "Q"], ...] = ("B", "H", "I", "Q")  # of `array`, the narrowest first
+_CODE_OF = {array(code).itemsize: code for code in _CODES}
 
 
 @lru_cache(maxsize=4096)
 def _consecutive(first: int, number: int) -> range:
     """Return buckets that many distributions share."""
     return range(first, first + number)
+
+
+def _packed(numbers: Sequence[int]) -> bytes:
+    """Return numbers in as few bytes each as the largest takes: `array` would take an object more for each list."""
+    largest = max(numbers, default=0)
+    return array(next(code for code in _CODES if largest < 1 << 8 * array(code).itemsize), numbers).tobytes()
+
+
+def _unpacked(data: bytes, count: int) -> Iterable[int]:
+    return memoryview(data).cast(_CODE_OF[len(data) // count]) if count else ()
 
 
 class Pairs(Sequence[tuple[int, int]]):
@@ -34,14 +45,14 @@ class Pairs(Sequence[tuple[int, int]]):
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
         buckets, counts = list(zip(*pairs, strict=True)) or ((), ())
         dense = _consecutive(buckets[0], len(buckets)) if buckets else range(0)
-        self._buckets: Sequence[int] = dense if buckets == tuple(dense) else array("H", buckets)
-        self._counts = array("I" if max(counts, default=0) < _NARROW_LIMIT else "Q", counts)
+        self._buckets: range | array[int] = dense if buckets == tuple(dense) else array("H", buckets)
+        self._counts = _packed(counts)
 
     def __len__(self) -> int:
-        return len(self._counts)
+        return len(self._buckets)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        return zip(self._buckets, self._counts, strict=True)
+        return zip(self._buckets, _unpacked(self._counts, len(self)), strict=True)
 
     @overload
     def __getitem__(self, index: int) -> tuple[int, int]: ...
