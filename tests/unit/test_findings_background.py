@@ -64,7 +64,7 @@ def test_a_search_that_is_not_known_of_is_not_ruled_out() -> None:
 
 # THP-STALL
 
-ALWAYS = TransparentHugePages("always", "madvise", "never")
+ALWAYS = TransparentHugePages("always", "madvise")
 
 
 def compacting(time: str, policy: TransparentHugePages | None = ALWAYS, size: str = "", **vmstat: int) -> Model:
@@ -90,7 +90,7 @@ def test_faults_that_make_room_for_huge_pages() -> None:
 def test_compaction_for_others_is_not_for_huge_pages() -> None:
     for vmstat in ({"compact_stall": 400, "thp_fault_alloc": 3}, {"compact_stall": 400}, {"thp_fault_alloc": 900}):
         assert "other large pages" in silence(compacting("600 ms", **vmstat), THP).reason
-    never = TransparentHugePages("never", "madvise", "never")
+    never = TransparentHugePages("never", "madvise")
     assert "other" in silence(compacting("600 ms", never, compact_stall=400, thp_fault_alloc=900), THP).reason
 
 

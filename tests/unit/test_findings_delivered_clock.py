@@ -21,9 +21,7 @@ CLOCK = "CPU-FREQUENCY-LOW"
 
 def clock(ratio: float | None, error: float = 0.01, method: str = "APERF/MPERF over the window") -> DeliveredClock:
     hz = None if ratio is None else ratio * 2.4e9
-    return DeliveredClock(
-        hz=hz, error_hz=None, ratio=ratio, error_ratio=error, rated_hz=2_400_000_000, cpus=4, method=method
-    )
+    return DeliveredClock(hz=hz, ratio=ratio, error_ratio=error, rated_hz=2_400_000_000, cpus=4, method=method)
 
 
 def policy(**known: Any) -> FrequencyPolicy:

@@ -13,7 +13,7 @@ from unit.support.facts import facts
 from unit.support.judging import check, finding, knowing, silence
 
 FRAGMENTATION = "MEM-FRAGMENTATION"
-ALWAYS = TransparentHugePages(enabled="always", defrag="always", shmem_enabled=None)
+ALWAYS = TransparentHugePages(enabled="always", defrag="always")
 # 4,096 pages alone, 1,024 pairs, one piece of 2 MiB.
 PIECES = [4096, 1024, 0, 0, 0, 0, 0, 0, 0, 1, 0]
 
@@ -43,7 +43,7 @@ def test_other_large_pieces_are_not_huge_pages() -> None:
 
 
 def test_huge_pages_already_made_in_the_background_are_left_alone() -> None:
-    deferred = TransparentHugePages(enabled="always", defrag="defer", shmem_enabled=None)
+    deferred = TransparentHugePages(enabled="always", defrag="defer")
     remedies = finding(compacting("order:9", transparent_huge_pages=deferred), FRAGMENTATION).remedies
     assert all(remedy.kind is RemedyKind.FIX for remedy in remedies)
 

@@ -137,7 +137,6 @@ def swapping(stolen: int | None = None, **swap: int | None) -> list[object]:
             {
                 "total_bytes": 1 << 30,
                 "used_bytes": 1 << 29,
-                "areas": (),
                 "pages_in": 500,
                 "pages_out": 0,
                 "swappiness": 60,

@@ -63,7 +63,7 @@ def dirtied(own: int, other: int) -> Builder:
 
 
 def test_whose_dirty_pages_is_counted_writer_by_writer() -> None:
-    limits = {"8:16": WritebackLimits("8:16", max_ratio=100, min_ratio=0, strict=False)}
+    limits = {"8:16": WritebackLimits("8:16", max_ratio=100, strict=False)}
     known = {"writeback_limits": limits, "disks": {}, "mounts": [], "processes": {}}
     found = finding(knowing(dirtied(own=2, other=38).model(), **known), DIRTY)
     assert "95 %" in found.claim and "700" in found.claim and found.confidence is Confidence.HIGH
@@ -86,7 +86,7 @@ def test_of_many_processes_the_one_that_dirties_most_is_named() -> None:
 
 
 def test_a_small_part_of_the_limit_can_be_made_larger() -> None:
-    limits = {"8:16": WritebackLimits("8:16", max_ratio=1, min_ratio=0, strict=True)}
+    limits = {"8:16": WritebackLimits("8:16", max_ratio=1, strict=True)}
     model = knowing(dirtied(own=38, other=2).model(), writeback_limits=limits, disks={}, mounts=[], processes={})
     assert finding(model, DIRTY).remedies[0].text == "echo 2 > /sys/class/bdi/8:16/max_ratio"
 
@@ -134,7 +134,6 @@ def group(
         events=events,
         stat={},
         changes=changes or {},
-        pressure=None,
     )
 
 

@@ -100,16 +100,8 @@ def test_retransmissions_take_the_waits_they_explain() -> None:
         interfaces=(),
         tcp=Tcp(
             segments_out=5000,
-            segments_in=5000,
             retransmitted_segments=12,
             timeouts=10,
-            zero_window_advertised=0,
-            zero_window_probes=0,
-            listen_overflows=0,
-            listen_drops=0,
-            attempts_failed=0,
-            resets_received=0,
-            memory_pressure=0,
         ),
     )
     found = finding(model, LOSS)
