@@ -33,6 +33,7 @@
 #error "the build gives PERFDIAG_VERSION"
 #endif
 #define MAX_TARGETS 4096
+#define DESCENDANTS_DESCRIBED 16 /* workers mostly, which are alike */
 
 struct perfdiag; /* the skeleton */
 
@@ -84,7 +85,9 @@ struct recorder {
 	struct detail_entry *details; /* by process, account and object */
 	struct stack_entry *stacks;
 	struct unnamed unnamed;
-	struct host *host; /* of host mode: what becomes of threads at the end */
+	struct host *host;				      /* of host mode: what becomes of threads at the end */
+	pid_t described[MAX_TARGETS + DESCENDANTS_DESCRIBED]; /* processes that host facts are of */
+	size_t described_count;
 	struct account_sum exited_sums[ACCOUNT_COUNT];
 	uint64_t exited_wall_ns;
 	uint64_t start_ns, end_ns;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.diagnosis.evidence.target import widened_affinity
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.facts.host_facts import Process
 
@@ -43,3 +44,13 @@ def test_children_that_inherited_it_are_widened_too(children: int, which: str) -
     remedy = finding(model, "CPU-OVERSUBSCRIBED").remedies[0]
     assert remedy.text == f"for pid in {which}; do taskset -acp 0-1 $pid; done"
     assert remedy.undo == f"for pid in {which}; do taskset -acp 0 $pid; done"
+
+
+def test_described_children_are_widened_if_they_are_held_alike() -> None:
+    builder = Builder(cpus=2).thread("master", tid=100, rest="wait.events")
+    for pid in (200, 201, 202):
+        builder.thread("worker", pid=pid, tid=pid, cpu_user="400 ms")
+    cpus = {100: "0", 200: "0", 201: "0", 202: "1"}
+    known = {pid: blank(Process, pid=pid, cpus_allowed=own, thread_cpus={}) for pid, own in cpus.items()}
+    remedy = widened_affinity(knowing(builder.model(), processes=known))
+    assert remedy and remedy.text == "for pid in 100 200 201; do taskset -acp 0-1 $pid; done"

@@ -14,7 +14,7 @@
 #define PROCESSES_MAX 65536 /* that are asked for their names */
 
 struct search {
-	const char *const *comms;
+	const char *const *comms; /* NULL: whatever it is called */
 	pid_t *found;
 	size_t count, limit, asked;
 };
@@ -37,11 +37,26 @@ bool process_is_named(pid_t pid, const char *const *comms)
 	return false;
 }
 
+static bool is_found(const struct search *search, pid_t pid)
+{
+	for (size_t i = 0; i < search->count; i++)
+		if (search->found[i] == pid)
+			return true;
+	return false;
+}
+
 static void ask(struct search *search, pid_t pid)
 {
 	search->asked++;
-	if (search->count < search->limit && process_is_named(pid, search->comms))
+	if (search->count < search->limit && (!search->comms || process_is_named(pid, search->comms)) &&
+	    !is_found(search, pid))
 		search->found[search->count++] = pid;
+}
+
+/* Of the shell that it was started from perfdiag is a descendant. */
+static bool is_own(pid_t pid)
+{
+	return pid == getpid() || pid == getppid();
 }
 
 static void ask_tree(struct search *search, pid_t pid, int depth);
@@ -64,7 +79,7 @@ static void ask_tree(struct search *search, pid_t pid, int depth)
 	const struct dirent *entry;
 	char path[64];
 
-	if (depth > DEEPEST || search->asked >= PROCESSES_MAX || search->count >= search->limit)
+	if (depth > DEEPEST || search->asked >= PROCESSES_MAX || search->count >= search->limit || is_own(pid))
 		return;
 	ask(search, pid);
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
@@ -116,5 +131,14 @@ size_t processes_named(const struct options *options, const char *const *comms, 
 		else
 			ask_tree(&search, options->pids[i], 0);
 	}
+	return search.count;
+}
+
+size_t processes_add_descendants(const struct options *options, pid_t *pids, size_t count, size_t limit)
+{
+	struct search search = { .found = pids, .count = count, .limit = limit };
+
+	for (size_t i = 0; i < options->pid_count && !options->only; i++)
+		ask_tree(&search, options->pids[i], 0);
 	return search.count;
 }

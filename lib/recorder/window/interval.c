@@ -112,7 +112,7 @@ int interval_take(struct recorder *recorder, uint64_t *next)
 	cost = own_cpu_ns() - cpu_begin;
 	if (begin >= recorder->next_series_ns) {
 		recorder->next_series_ns = begin + SERIES_NS;
-		facts_write(&recorder->output, "series", recorder->options.pids, recorder->options.pid_count,
+		facts_write(&recorder->output, "series", recorder->described, recorder->described_count,
 			    FACTS_DEADLINE_MS, events_pass);
 	}
 	take_names(recorder, now_ns());

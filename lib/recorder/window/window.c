@@ -3,12 +3,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include "apps/apps.h"
+#include "apps/process_tree.h"
 #include "base/cleanup.h"
 #include "facts/facts.h"
 #include "rows/host_mode.h"
@@ -143,12 +145,23 @@ static int explain_no_thread(pid_t pid)
 	return -ESRCH;
 }
 
+/* Host facts are of those asked for, and of some descendants: of those that lived at the begin, as long as they do. */
+static void describe(struct recorder *recorder)
+{
+	const struct options *options = &recorder->options;
+	size_t count = options->pid_count;
+
+	memcpy(recorder->described, options->pids, count * sizeof(*options->pids));
+	for (size_t i = count; i < recorder->described_count; i++)
+		if (!kill(recorder->described[i], 0) || errno == EPERM)
+			recorder->described[count++] = recorder->described[i];
+	recorder->described_count = processes_add_descendants(options, recorder->described, count,
+							      options->pid_count + DESCENDANTS_DESCRIBED);
+}
+
 int window_record(struct recorder *recorder, int signals)
 {
 	const struct options *options = &recorder->options;
-	size_t pid_count = options->pid_count;
-	const pid_t *pids = options->pids;
-	pid_t busiest[HOST_PIDS];
 	int err = set_targets(recorder);
 
 	probes_seed(recorder);
@@ -184,7 +197,9 @@ int window_record(struct recorder *recorder, int signals)
 	control_say(options->control_fd, "attached\n");
 	if (!options->host)
 		facts_look_also_at(remembered_maps_pid); /* descendants, as soon as a stack of theirs was seen */
-	facts_write(&recorder->output, "begin", options->pids, options->pid_count, options->patience_ms, events_pass);
+	describe(recorder);
+	facts_write(&recorder->output, "begin", recorder->described, recorder->described_count, options->patience_ms,
+		    events_pass);
 	calibration_write(recorder);
 	err = loop(recorder, signals);
 	if (err)
@@ -209,11 +224,13 @@ int window_record(struct recorder *recorder, int signals)
 	folded_write(recorder);
 	rows_end(recorder);
 	if (options->host) {
-		pids = busiest;
-		pid_count = host_busiest(recorder, busiest);
+		recorder->described_count = host_busiest(recorder, recorder->described);
 		host_write(recorder);
+	} else {
+		describe(recorder);
 	}
-	facts_write(&recorder->output, "end", pids, pid_count, options->patience_ms, NULL);
+	facts_write(&recorder->output, "end", recorder->described, recorder->described_count, options->patience_ms,
+		    NULL);
 	calibration_write(recorder);
 	sleepers_take(recorder, SLEEPERS_DEADLINE_MS);
 	stacks_name(recorder, NAMES_DEADLINE_MS, true);

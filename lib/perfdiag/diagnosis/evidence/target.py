@@ -175,7 +175,10 @@ def is_shared(model: Model, group: CpuGroup) -> bool | None:
 def _on_cpus(model: Model, pid: int, cpus: str) -> str:
     """Return the command that lets a process use these CPUs; its children, too, which have inherited its own: a change
     does not reach those that run."""
-    forked = {thread.pid for thread in model.threads if thread.pid and not thread.exited} - {*model.facts.processes}
+    known = model.facts.processes
+    forked = {thread.pid for thread in model.threads if thread.pid and not thread.exited} - {*known}
+    alike = {other for other, process in known.items() if process.cpus_allowed == known[pid].cpus_allowed} - {pid}
+    forked |= alike
     if not forked:
         return f"taskset -acp {cpus} {pid}"
     pids = [pid, *sorted(forked)]
