@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from perfdiag.capture.processes import Process
 from perfdiag.common import deadline
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.errors import TargetGone
 
 SILENCE_S, DEADLINE_S = 0.3, 1.5  # what one process, and all of them, get to show their descriptors
@@ -22,9 +23,7 @@ def listeners(port: int, processes: Iterable[Process]) -> list[Process]:
     `processes` are the candidates; those that may not be read (without root) are left out. Raises TargetGone if the
     socket exists but its possible holders do not answer.
     """
-    by_namespace: dict[int, list[Process]] = {}
-    for process in processes:
-        by_namespace.setdefault(_namespace(process.pid), []).append(process)
+    by_namespace = groups_by_key((_namespace(process.pid), process) for process in processes)
     own = _namespace("self")
     silent: list[Process] = []
     for tables in (TABLES[:2], TABLES[2:]):

@@ -26,6 +26,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.requests.fast_answers import answering_ns, answers_fast, is_fast_server
 from perfdiag.diagnosis.evidence.requests.parts_inside import parts_inside
 from perfdiag.diagnosis.policy import general_policy
@@ -108,9 +109,10 @@ class _Purse:
         idle = (name for name in model.accounts if not counted(name) and name not in self.accounts)
         self.idle = {name: model.ns(name) for name in idle}
         self.inside = parts_inside(model)
-        rows: defaultdict[tuple[str, str], int] = defaultdict(int)
-        for row in model.rows:
-            rows[row.account, row.key] += self._inside((row.account, row.key), row.distribution.sum_ns)
+        rows = sums_by_key(
+            ((row.account, row.key), self._inside((row.account, row.key), row.distribution.sum_ns))
+            for row in model.rows
+        )
         for reader, ns in model.request_time.queued.items() if model.request_time else ():
             rows[QUEUED, reader.account] += ns
         self.row_ns = rows  # tens of thousands, of which few are taken

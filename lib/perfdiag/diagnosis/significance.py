@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import printable as plain
 from perfdiag.common.units import about, about_at_most, counted, duration, size
 from perfdiag.common.units import share as percent
@@ -149,9 +150,7 @@ def together(rows: Iterable[Row]) -> Distribution:
 
 def by_key(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
     """Return rows by (account, key), the largest sum first: several processes may share an object."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.account, row.key), []).append(row)
+    groups = groups_by_key(((row.account, row.key), row) for row in rows)
     return dict(sorted(groups.items(), key=lambda item: -total_ns(item[1])))
 
 

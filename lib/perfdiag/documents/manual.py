@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.errors import PerfdiagError, UsageError
 from perfdiag.diagnosis.rule import Rule
 from perfdiag.diagnosis.rules import RULES  # importing anything of the package registers all rules
@@ -88,9 +89,7 @@ def accounts_page(accounts: Sequence[Account], rules: Iterable[Rule]) -> str:
     """Return perfdiag-accounts(7)."""
     rules = sorted(rules, key=lambda rule: rule.id)
     body = [".Sh DESCRIPTION", *paragraphs(ACCOUNTS_INTRODUCTION), ".Sh ACCOUNTS"]
-    seen: dict[str, list[Account]] = {}
-    for account in accounts:
-        seen.setdefault(account.name.split(".")[0], []).append(account)
+    seen = groups_by_key((account.name.split(".")[0], account) for account in accounts)
     for name, members in seen.items():
         body += [f".Ss {CLASSES[name]}", ".Bl -tag -width Ds"]
         for account in members:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import NO_NAME
 from perfdiag.facts.texts import Texts, changes, difference, lines_of, number, table, words_of
 
@@ -71,9 +72,9 @@ def pids(texts: Texts) -> list[int]:
 
 def read_processes(texts: Texts) -> dict[int, Process]:
     """Read all that was recorded of the targets, by pid."""
-    threads: dict[int, list[int]] = {}
-    for _, match in texts.match(r"/proc/([0-9]{1,10})/task/([0-9]{1,10})/status"):
-        threads.setdefault(int(match[1]), []).append(int(match[2]))
+    threads = groups_by_key(
+        (int(match[1]), int(match[2])) for _, match in texts.match(r"/proc/([0-9]{1,10})/task/([0-9]{1,10})/status")
+    )
     return {pid: _read_process(texts, pid, sorted(threads.get(pid, ()))) for pid in pids(texts)}
 
 

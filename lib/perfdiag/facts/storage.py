@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from posixpath import basename
 from re import findall
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.facts.device_kinds import disk_kind
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.texts import Texts, chosen, difference, lines_of, number, unescaped, words_of
@@ -127,10 +128,7 @@ class Mounts:
 
 def mounts_by_device(text: str | None) -> dict[str, list[Mount]]:
     """Return the mounts of one mountinfo by their device, in its order."""
-    found: dict[str, list[Mount]] = {}
-    for mount in parse_mounts(text):
-        found.setdefault(mount.device, []).append(mount)
-    return found
+    return groups_by_key((mount.device, mount) for mount in parse_mounts(text))
 
 
 def best_mount(mounts: Iterable[Mount]) -> Mount | None:
@@ -150,10 +148,11 @@ def read_disks(texts: Texts, hypervisor: Hypervisor | None) -> Mapping[str, Disk
         if device:
             names.setdefault(device, name)
     numbers = {name: device for device, name in names.items()}
-    slaves: dict[str, list[str]] = {}
-    for _, match in texts.match(r"/sys/block/([^/]+)/slaves/([^/]+)"):
-        if match[2] in numbers:
-            slaves.setdefault(match[1], []).append(numbers[match[2]])
+    slaves = groups_by_key(
+        (match[1], numbers[match[2]])
+        for _, match in texts.match(r"/sys/block/([^/]+)/slaves/([^/]+)")
+        if match[2] in numbers
+    )
     disks = {}
     for device, name in names.items():
         whole = name if name in wholes else parents.get(name) or _longest_prefix(wholes, name)

@@ -6,13 +6,13 @@ All times are nanoseconds; shares are of `Model.busy_ns`, the target's non-idle 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.facts.host_facts import Facts
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import RequestTime
@@ -249,10 +249,7 @@ def _index(lines_of: Callable[[Model], Iterable[Any]], name: str) -> Callable[[M
 
     @once
     def index(model: Model) -> dict[Any, list[Any]]:
-        found: defaultdict[Any, list[Any]] = defaultdict(list)
-        for line in lines_of(model):
-            found[field_of(line)].append(line)
-        return dict(found)
+        return groups_by_key((field_of(line), line) for line in lines_of(model))
 
     return index
 

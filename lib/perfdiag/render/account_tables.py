@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import about_at_most, count, duration, plural, share
 from perfdiag.model.requests.request_time import beyond
 from perfdiag.recording.accounts import phrase_of
@@ -265,10 +266,7 @@ def _parked(report: Report, page: Page) -> list[Text]:
 
 def _by_account(report: Report, kind: str) -> Mapping[str, list[Account]]:
     """Return the entries of a kind by account, the largest account first."""
-    found: dict[str, list[Account]] = {}
-    for entry in report.accounts:
-        if entry.kind == kind:
-            found.setdefault(entry.account, []).append(entry)
+    found = groups_by_key((entry.account, entry) for entry in report.accounts if entry.kind == kind)
     return dict(sorted(found.items(), key=lambda item: -_ns(item[1])))
 
 

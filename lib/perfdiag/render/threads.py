@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import count, duration, plural, share
 from perfdiag.recording.accounts import Kind, kind_of, phrase_of
 from perfdiag.render.layout import HEADING, Page, Section, pad
@@ -19,10 +20,11 @@ _MOST_THREADS = 200  # in the full report, the busiest first
 def still_waiting(report: Report, page: Page) -> Section:
     """Return the threads in one wait through the whole window; those of one name in one wait together. A short report
     shows possibly idle threads only if their wait may be why the cause is unknown."""
-    groups: dict[tuple[str, str, str], list[Waiting]] = {}
-    for wait in report.still_waiting:
-        if page.full or report.verdict.status == CANNOT_TELL or kind_of(wait.account) is not Kind.UNKNOWN:
-            groups.setdefault((wait.comm, wait.account, wait.object), []).append(wait)
+    groups = groups_by_key(
+        ((wait.comm, wait.account, wait.object), wait)
+        for wait in report.still_waiting
+        if page.full or report.verdict.status == CANNOT_TELL or kind_of(wait.account) is not Kind.UNKNOWN
+    )
     alike = list(groups.values())
     blocks = [[page.chunk(_still(waits, page), 4 + 20 * index, limit=2)] for index, waits in enumerate(alike)]
 

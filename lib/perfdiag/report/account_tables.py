@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.idle.parked_threads import natural_waits
 from perfdiag.diagnosis.evidence.locks.lock_holders import is_outside
@@ -31,9 +31,7 @@ _WHOLE_WINDOW = 0.9  # of the window, from which on a wait "sat through" it
 
 def accounts(model: Model) -> list[contract.Account]:
     """Return one entry an account and object; those of one account add up to what the whole target has of it."""
-    rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in model.rows:
-        rows[row.account, row.object].append(row)
+    rows = groups_by_key(((row.account, row.object), row) for row in model.rows)
     left = {name: total.ns for name, total in model.accounts.items()}
     codes = waiting_code(model)
     ledgers: dict[int, dict[str, float]] = {}
@@ -114,10 +112,7 @@ def _releaser(model: Model, rows: Sequence[Row], ledgers: dict[int, dict[str, fl
     """
     if not (rows[0].account.startswith("lock.") or rows[0].account == PARKED):
         return None
-    wakers: defaultdict[int, int] = defaultdict(int)
-    for row in rows:
-        if row.waker_tid:
-            wakers[row.waker_tid] += row.waker_count
+    wakers = sums_by_key((row.waker_tid, row.waker_count) for row in rows if row.waker_tid)
     waits = sum(row.distribution.count for row in rows)
     tid = max(wakers, key=lambda each: wakers[each], default=0)
     if not tid or wakers[tid] < _OF_WAITS * waits:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from perfdiag import __version__
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.config import Config
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
@@ -143,9 +144,7 @@ def _evidence(evidence: found.Evidence) -> contract.Evidence:
 
 
 def _by_account(finding: found.Finding) -> dict[str, int]:
-    sums: Counter[str] = Counter()
-    for claim, ns in finding.claims.items():
-        sums[found.account_of(claim)] += ns
+    sums = sums_by_key((found.account_of(claim), ns) for claim, ns in finding.claims.items())
     told: Counter[str] = Counter()
     for account, ns in sums.items():
         told[_text(account)] += ns  # two names can read the same

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.network.owed_answers import place
 from perfdiag.diagnosis.evidence.network.peers import name_of
@@ -45,9 +45,7 @@ def unread(model: Model) -> list[contract.Unread]:
 def silent(model: Model) -> list[contract.Silent]:
     """Return the connections that may hold an unanswered request from before the window, by port or peer, the oldest
     first."""
-    places: defaultdict[tuple[str, str, bool], list[schema.Silent]] = defaultdict(list)
-    for line in model.silent:
-        places[line.direction, line.object, bool(line.oldest_ns)].append(line)
+    places = groups_by_key(((line.direction, line.object, bool(line.oldest_ns)), line) for line in model.silent)
     found = [
         contract.Silent(
             place=name_of(object, place(object)),

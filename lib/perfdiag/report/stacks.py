@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import caller, readable, walked
@@ -32,9 +33,7 @@ def stacks(model: Model) -> list[contract.Stack]:
         key = (stack.account, objects.get(stack.object, stack.object), stack.pid, tuple(stack.kernel), *_user(stack))
         folds[key].ns += stack.weight_ns
         folds[key].count += stack.count
-    of_account: defaultdict[str, int] = defaultdict(int)
-    for key, fold in folds.items():
-        of_account[key[0]] += fold.ns
+    of_account = sums_by_key((key[0], fold.ns) for key, fold in folds.items())
     shown: defaultdict[str, int] = defaultdict(int)
     found = []
     for key, fold in sorted(folds.items(), key=lambda item: (-of_account[item[0][0]], -item[1].ns, item[0])):

@@ -7,10 +7,10 @@ through each other: it waits clearly less than any of them.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.significance import by_key, percent, plain, total_ns
 from perfdiag.model.model import Model, Row
@@ -163,10 +163,9 @@ def _connected(groups: Iterable[tuple[list[Row], set[int]]]) -> list[tuple[list[
 
 
 def _stages(model: Model, pids: set[int]) -> list[Stage]:
-    busiest: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
-    for thread in model.threads:
-        if thread.pid in pids and thread.tid and thread.wall_ns:
-            busiest[thread.pid].append(thread)
+    busiest = groups_by_key(
+        (thread.pid, thread) for thread in model.threads if thread.pid in pids and thread.tid and thread.wall_ns
+    )
     threads = [max(group, key=_could_run_ns) for group in busiest.values()]
     stages = [Stage(thread, _waiting_ns(thread) / thread.wall_ns) for thread in threads]
     return sorted(stages, key=lambda stage: (stage.waiting, stage.thread.pid))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.model import Model
@@ -28,10 +28,11 @@ class Stop:
 
 def stops(model: Model) -> list[Stop]:
     """Return the stopped processes, the longest stop first; where some last, only these."""
-    processes: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
-    for thread in model.threads:
-        if thread.ns(STOPPED) >= max(1, idle_policy.stopped_felt_share * model.window_ns):
-            processes[thread.pid].append(thread)
+    processes = groups_by_key(
+        (thread.pid, thread)
+        for thread in model.threads
+        if thread.ns(STOPPED) >= max(1, idle_policy.stopped_felt_share * model.window_ns)
+    )
     comms = {target.pid: target.comm for target in model.header.targets}
     found = [
         Stop(

@@ -6,10 +6,10 @@ All of it is of the whole guest: the host sees virtual CPUs, not which of the gu
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.guest import exit_names
 from perfdiag.model.model import HostSide, Model, once
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -58,10 +58,7 @@ def number_of_virtual_cpus(side: HostSide) -> int:
 
 def summed(threads: Iterable[ThreadLedger]) -> dict[str, int]:
     """Return the time of threads by account, the largest first."""
-    found: defaultdict[str, int] = defaultdict(int)
-    for thread in threads:
-        for name, total in thread.accounts.items():
-            found[name] += total.ns
+    found = sums_by_key((name, total.ns) for thread in threads for name, total in thread.accounts.items())
     return dict(sorted(((name, ns) for name, ns in found.items() if ns), key=lambda item: (-item[1], item[0])))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.model.ledger.thread_totals import Books, move
 from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.model.waits.futexes import Futexes
@@ -19,10 +19,12 @@ from perfdiag.recording.recording import Recording
 def take_proven_of_processes(books: Sequence[Books], recording: Recording, futexes: Futexes) -> None:
     """Of a process without rows of its threads the details tell what is proven, less what the rows it has tell."""
     processes = {book.pid: book for book in books if isinstance(book.line, schema.Process) and book.pid}
-    told: defaultdict[tuple[int, str], int] = defaultdict(int)
-    for line in recording.threads.values():
-        for futex in line.futexes if line.pid in processes else ():
-            told[line.pid, futex.object] += futex.sum_ns
+    told = sums_by_key(
+        ((line.pid, futex.object), futex.sum_ns)
+        for line in recording.threads.values()
+        if line.pid in processes
+        for futex in line.futexes
+    )
     for detail in recording.details.values():
         book = processes.get(detail.pid)
         if book and detail.account == PARKED and (booking := futexes.booking(detail.pid, detail.object)):
@@ -34,10 +36,11 @@ def complete_proven(
     accounts: dict[str, AccountTotal], before: Mapping[str, AccountTotal], recording: Recording, futexes: Futexes
 ) -> None:
     """Details know every wait on a futex, the threads' short lists only the longest: take what the details prove."""
-    proven: defaultdict[str, list[schema.Detail]] = defaultdict(list)
-    for line in recording.details.values():
-        if line.account == PARKED and (booking := futexes.booking(line.pid, line.object)):
-            proven[booking.account].append(line)
+    proven = groups_by_key(
+        (booking.account, line)
+        for line in recording.details.values()
+        if line.account == PARKED and (booking := futexes.booking(line.pid, line.object))
+    )
     for account, lines in proven.items():
         none = AccountTotal(account, 0, 0, 0)
         had, own = accounts.get(account, none), before.get(account, none)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.requests.parked_time import Parked
 from perfdiag.model.requests.request_sums import PEERS
 from perfdiag.model.waits.futexes import Futexes
@@ -55,21 +56,20 @@ def _outside_ns(recording: Recording, inside: Iterable[schema.Because]) -> int:
 
 def _sums(lines: Iterable[schema.Because | schema.RequestParked]) -> Counter[tuple[int, str]]:
     """Return the time by process and futex."""
-    found: Counter[tuple[int, str]] = Counter()
-    for line in lines:
-        found[line.pid, line.object] += line.sum_ns
-    return found
+    return sums_by_key(((line.pid, line.object), line.sum_ns) for line in lines)
 
 
 def _tids(recording: Recording) -> frozenset[int]:
     """Return the threads that were parked on futexes of requests for about as long as others."""
     inside = {(line.pid, line.object) for line in recording.requests_parked}
     pids = {pid for pid, _ in inside}
-    by_tid: defaultdict[int, int] = defaultdict(int)
-    for thread in recording.threads.values():
-        for futex in thread.futexes if thread.pid in pids else ():
-            if (thread.pid, futex.object) in inside:
-                by_tid[thread.tid] += futex.sum_ns
+    by_tid = sums_by_key(
+        (thread.tid, futex.sum_ns)
+        for thread in recording.threads.values()
+        if thread.pid in pids
+        for futex in thread.futexes
+        if (thread.pid, futex.object) in inside
+    )
     mean_ns = sum(by_tid.values()) / max(1, len(by_tid))
     return frozenset(tid for tid, ns in by_tid.items() if ns >= OF_MEAN * mean_ns)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.requests.accompanying_calls import accompanied_part, may_be_for_requests
 from perfdiag.model.requests.awaited_processes import Roots, parts_of, passed_on
 from perfdiag.model.requests.exchanges import Exchange, calls_ns, own_calls
@@ -193,9 +194,7 @@ def _rows(of: Sums, parked_ns: Mapping[tuple[str, str], int]) -> dict[tuple[str,
 
 def _of(accounts: Mapping[str, int], rows: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
     """Return the rows as large as their accounts are."""
-    whole: defaultdict[str, int] = defaultdict(int)
-    for (account, _), ns in rows.items():
-        whole[account] += ns
+    whole = sums_by_key((account, ns) for (account, _), ns in rows.items())
     parts = {pair: min(ns, accounts.get(pair[0], 0) * ns // whole[pair[0]]) for pair, ns in rows.items() if ns}
     return {pair: part for pair, part in parts.items() if part}
 
@@ -217,11 +216,7 @@ def _median_over(missed: Exchange) -> bool:
 
 
 def _added_parts(accounts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    added: defaultdict[str, int] = defaultdict(int)
-    for each in accounts:
-        for name, ns in each.items():
-            added[name] += ns
-    return dict(added)
+    return sums_by_key((name, ns) for each in accounts for name, ns in each.items())
 
 
 def _held_up(accounts: dict[str, int], by: Servers) -> dict[str, int]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.model.requests.unread_requests import LISTENS, Met, Part, met_at_loops, met_at_workers
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import PARKED
@@ -56,10 +56,7 @@ def _event_loops(threads: Sequence[ThreadLedger]) -> list[ThreadLedger]:
 
     Threads of a pool that take turns at reading (Go's) are none: each of them has read a part.
     """
-    by_process: defaultdict[int, list[ThreadLedger]] = defaultdict(list)
-    for thread in threads:
-        if thread.requests_read:
-            by_process[thread.pid].append(thread)
+    by_process = groups_by_key((thread.pid, thread) for thread in threads if thread.requests_read)
     found = []
     for readers in by_process.values():
         first = max(readers, key=_reads)

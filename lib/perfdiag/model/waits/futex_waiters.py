@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.recording.recording import Recording
 
 # Whoever waits for the GIL asks for it anew after sys.getswitchinterval(), as a rule 5 ms: the last bucket to 8.4 ms.
@@ -52,10 +53,12 @@ def brief(recording: Recording) -> set[tuple[int, str]]:
     python = {stack.pid for stack in recording.stacks if any(map(_OF_PYTHON.search, (*stack.user, *stack.scan)))} | {
         target.pid for target in recording.header.targets if target.comm.startswith("python")
     }
-    threads: defaultdict[tuple[int, str], int] = defaultdict(int)
-    for thread in recording.threads.values():
-        for futex in thread.futexes if thread.pid in python else ():
-            threads[thread.pid, futex.object] += 1
+    threads = sums_by_key(
+        ((thread.pid, futex.object), 1)
+        for thread in recording.threads.values()
+        if thread.pid in python
+        for futex in thread.futexes
+    )
     return {
         key
         for line in recording.details.values()

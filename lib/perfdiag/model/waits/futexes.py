@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM, symbol_of
 from perfdiag.model.waits.futex_waiters import brief, exclusive, woken_by_own_process
 from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID, WORK, idle_thread
@@ -215,14 +216,16 @@ def _outweighing(weights: Mapping[Shown, int]) -> Shown:
 
 def _mostly_behind(recording: Recording, wanted: Callable[[schema.Because], bool]) -> set[tuple[int, str]]:
     """Return the locks for which threads that serve nobody waited mostly while their holder was in such a wait."""
-    waited: defaultdict[tuple[int, str], int] = defaultdict(int)
-    for detail in recording.details.values():
-        if detail.account == PARKED:
-            waited[detail.pid, detail.object] += detail.sum_ns
-    behind: defaultdict[tuple[int, str], int] = defaultdict(int)
-    for line in recording.because:
-        if line.account == PARKED and not line.inside and wanted(line):
-            behind[line.pid, line.object] += line.sum_ns
+    waited = sums_by_key(
+        ((detail.pid, detail.object), detail.sum_ns)
+        for detail in recording.details.values()
+        if detail.account == PARKED
+    )
+    behind = sums_by_key(
+        ((line.pid, line.object), line.sum_ns)
+        for line in recording.because
+        if line.account == PARKED and not line.inside and wanted(line)
+    )
     return {key for key, ns in behind.items() if 2 * ns > waited[key]}
 
 

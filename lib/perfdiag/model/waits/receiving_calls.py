@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED, PIPE
 
@@ -50,10 +51,7 @@ class Receiving:
     ) -> None:
         self._idle_pipes = idle_pipes
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
-        waited: defaultdict[str, int] = defaultdict(int)
-        for detail in details:
-            if detail.account in FROM_PEERS:
-                waited[detail.object] += detail.sum_ns
+        waited = sums_by_key((detail.object, detail.sum_ns) for detail in details if detail.account in FROM_PEERS)
         self._unasked = _owing_nothing(waited, exchanges, window_ns)
         self._unasked |= _ended_by_time(waited, details)
         self._unasked |= _of_unix_collectors(waited, exchanges, stacks)
@@ -114,10 +112,7 @@ def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchang
 def _ended_by_time(waited: Mapping[str, int], details: Iterable[schema.Detail]) -> frozenset[str]:
     """Return the peers for whom most waits ended by a timeout, so that the kernel side parked them: the last one, too,
     is open when the recording ends."""
-    parked: defaultdict[str, int] = defaultdict(int)
-    for detail in details:
-        if detail.account == PARKED:
-            parked[detail.object] += detail.sum_ns
+    parked = sums_by_key((detail.object, detail.sum_ns) for detail in details if detail.account == PARKED)
     return frozenset(peer for peer, ns in waited.items() if peer and parked.get(peer, 0) > ns)
 
 

@@ -6,9 +6,10 @@ its services, a parent makes a pair before it forks.  Who ended most of the wait
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.recording import schema
 from perfdiag.recording.recording import Recording
 
@@ -24,10 +25,9 @@ def maker_pid(key: str) -> int | None:
 
 def unix_ends(recording: Recording) -> Mapping[str, tuple[int, int, str]]:
     """Return process, thread and its name of who is known to be at the other end, by object."""
-    lines: defaultdict[str, list[schema.Detail]] = defaultdict(list)
-    for line in recording.details.values():
-        if line.account == UNIX and maker_pid(line.object):
-            lines[line.object].append(line)
+    lines = groups_by_key(
+        (line.object, line) for line in recording.details.values() if line.account == UNIX and maker_pid(line.object)
+    )
     own = {line.tid: (line.pid, line.comm) for line in recording.threads.values()}
     return {object: end for object, of in lines.items() if (end := _end(of, own))}
 

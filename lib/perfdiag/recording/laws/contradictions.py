@@ -6,10 +6,10 @@ same: what is found in it is worth little.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import duration, plural
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
@@ -88,13 +88,8 @@ def _of_time(recording: Recording) -> Iterator[str]:
 
 def _of_rows(recording: Recording) -> Iterator[str]:
     """Rows are parts of accounts: together they are no longer, and no shorter where none was lost."""
-    accounts: Counter[str] = Counter()
-    for line in recording.books():
-        for each in line.accounts:
-            accounts[each.account] += each.sum_ns
-    rows: defaultdict[str, int] = defaultdict(int)
-    for detail in recording.details.values():
-        rows[detail.account] += detail.sum_ns
+    accounts = sums_by_key((each.account, each.sum_ns) for line in recording.books() for each in line.accounts)
+    rows = sums_by_key((detail.account, detail.sum_ns) for detail in recording.details.values())
     too_long = {name: ns - accounts[name] for name, ns in rows.items() if _exceeds(ns, accounts[name])}
     for name in sorted(too_long, key=lambda name: (-too_long[name], name)):
         yield f"rows of {name} are {duration(rows[name])}, the account {duration(accounts[name])}"
@@ -102,9 +97,7 @@ def _of_rows(recording: Recording) -> Iterator[str]:
         too_short = {name: ns - rows[name] for name, ns in accounts.items() if _exceeds(ns, rows[name])}
         for name in sorted(too_short, key=lambda name: (-too_short[name], name)):
             yield f"{name} is {duration(accounts[name])}, its rows {duration(rows[name])}"
-    because: Counter[str] = Counter()
-    for reason in recording.because:
-        because[reason.account] += reason.sum_ns
+    because = sums_by_key((reason.account, reason.sum_ns) for reason in recording.because)
     for name, ns in sorted(because.items()):
         if _exceeds(ns, accounts[name]):
             yield f"waits for others in {name} are {duration(ns)}, the account {duration(accounts[name])}"

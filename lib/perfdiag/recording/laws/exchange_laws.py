@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.common.units import duration
 from perfdiag.recording import schema
 from perfdiag.recording.laws import level_laws
@@ -142,12 +143,8 @@ def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) ->
 
 def _of_latencies(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     """A distribution counts what its exchange counts."""
-    exchanges: dict[Key, list[schema.Exchange]] = {}
-    for line in recording.exchanges:
-        exchanges.setdefault(_key(line), []).append(line)
-    latencies: dict[tuple[Key, str], list[schema.Latency]] = {}
-    for each in recording.latencies:
-        latencies.setdefault((_key(each), each.measure), []).append(each)
+    exchanges = groups_by_key((_key(line), line) for line in recording.exchanges)
+    latencies = groups_by_key(((_key(each), each.measure), each) for each in recording.latencies)
     for (key, measure), timed in latencies.items():
         lines = exchanges.get(key, [])
         if not lines:
@@ -186,12 +183,10 @@ def _of_parked(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
 def _of_unread(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     """By object alone: a name can be lost, and lines are alike then."""
     for over_slo in (False, True):
-        unread: Counter[str] = Counter()
-        for line in recording.requests_unread:
-            unread[line.object] += line.sum_ns if line.over_slo or not over_slo else 0
-        delays: Counter[str] = Counter()
-        for each in recording.exchanges:
-            delays[each.object] += schema.unread_ns(each, over_slo=over_slo)
+        unread = sums_by_key(
+            (line.object, line.sum_ns if line.over_slo or not over_slo else 0) for line in recording.requests_unread
+        )
+        delays = sums_by_key((each.object, schema.unread_ns(each, over_slo=over_slo)) for each in recording.exchanges)
         for object, ns in unread.items():
             if exceeds(ns, delays[object]):
                 yield f"requests lay unread {duration(ns)}, by their exchanges {duration(delays[object])}"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Part
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
@@ -115,10 +116,7 @@ def _is_inside(collector: Collector, stack: schema.Stack) -> bool:
 
 
 def _by_thread(stacks: Iterable[schema.Stack]) -> Counter[int]:
-    counts: Counter[int] = Counter()
-    for stack in stacks:
-        counts[stack.tid] += stack.count
-    return counts
+    return sums_by_key((stack.tid, stack.count) for stack in stacks)
 
 
 __all__ = ["Collection", "collection"]

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
@@ -195,11 +196,9 @@ def work(samples: CpuSamples, of: Callable[[schema.Stack], bool] = lambda _: Tru
     """Return the purposes of kernel time, or of some of its samples, the largest first; none from too few samples."""
     if samples.count < cpu_policy.samples_for_function:
         return []
-    counts: dict[str, int] = {}
-    for stack in samples.stacks:
-        if stack.kernel and of(stack):
-            name = _purpose(stack.kernel)
-            counts[name] = counts.get(name, 0) + stack.count
+    counts = sums_by_key(
+        (_purpose(stack.kernel), stack.count) for stack in samples.stacks if stack.kernel and of(stack)
+    )
     inside = sum(counts.values())
     remedies = {kind.name: kind.remedy for kind in KINDS}
     ranked = sorted((item for item in counts.items() if item[0]), key=lambda item: -item[1])

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
 from perfdiag.diagnosis.evidence.target import cpu_ns
 from perfdiag.diagnosis.policy import cpu_policy
@@ -73,9 +74,7 @@ class Loop:
 @once
 def spinning(model: Model) -> Sequence[Loop]:
     """Return the processes that poll for work in a loop, the costliest first."""
-    awake: dict[int, list[ThreadLedger]] = {}
-    for thread in sleepless(model):
-        awake.setdefault(thread.pid, []).append(thread)
+    awake = groups_by_key((thread.pid, thread) for thread in sleepless(model))
     found = [loop for pid, threads in awake.items() if (loop := _loop(model, pid, threads))]
     return sorted(found, key=lambda loop: -(loop.user_ns + loop.kernel_ns))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.own_probes import in_own_probe
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Claim
@@ -121,9 +122,7 @@ class CpuSamples:
         """Return through which of the target's own functions most samples of the hottest one came, innermost first:
         those that half of them have on their stack.  A scan finds what earlier calls left as well, but not so often."""
         user = [stack for stack in self.stacks if stack.user and not stack.kernel]
-        counts: Counter[str] = Counter()
-        for stack in user:
-            counts[_function(stack.user[0])] += stack.count
+        counts = sums_by_key((_function(stack.user[0]), stack.count) for stack in user)
         hottest, whole = counts.most_common(1)[0] if counts else ("", 0)
         on_stack: Counter[str] = Counter()
         places: Counter[str] = Counter()  # how far out, times the samples

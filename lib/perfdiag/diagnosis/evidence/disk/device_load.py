@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, backing, device_of
 from perfdiag.diagnosis.rule import Check, Claim, Outcome, Silence
 from perfdiag.diagnosis.significance import (
@@ -28,19 +29,15 @@ class Waited:
 
     def claims(self, part: float) -> dict[Claim, int]:
         """Return this part of all waits on the device, by account and key."""
-        sums: dict[Claim, int] = {}
-        for row in self.rows:
-            pair = row.account, row.key
-            sums[pair] = sums.get(pair, 0) + round(row.distribution.sum_ns * part)
+        sums: dict[Claim, int] = sums_by_key(
+            ((row.account, row.key), round(row.distribution.sum_ns * part)) for row in self.rows
+        )
         return {pair: ns for pair, ns in sums.items() if ns}
 
 
 def waited(model: Model) -> list[Waited]:
     """Return the devices with long enough waits, longest first."""
-    groups: dict[str, list[Row]] = {}
-    for row in model.rows_of(*DISK):
-        if device_of(row):
-            groups.setdefault(device_of(row), []).append(row)
+    groups = groups_by_key((device_of(row), row) for row in model.rows_of(*DISK) if device_of(row))
     found = []
     for device, rows in sorted(groups.items(), key=lambda item: -total_ns(item[1])):
         if worth(model, total_ns(rows)):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, Requests, requests_of
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.model.model import Model, once
-from perfdiag.recording import schema
 
 OPERATIONS = ("read", "write", "flush")
 
@@ -61,9 +60,7 @@ def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
 @once
 def _comparable(model: Model) -> dict[tuple[str, str], Requests]:
     """Return the requests by operation and disk, where there are enough of them: many arrays may share their disks."""
-    lines: defaultdict[tuple[str, str], list[schema.Device]] = defaultdict(list)
-    for line in model.devices:
-        lines[line.operation, line.device].append(line)
+    lines = groups_by_key(((line.operation, line.device), line) for line in model.devices)
     requests = {pair: requests_of(of_pair) for pair, of_pair in lines.items()}
     return {pair: each for pair, each in requests.items() if each.count >= disk_policy.slow_member_requests}
 

@@ -5,9 +5,9 @@ wait for work (idle_runtime_threads.py).
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
@@ -114,9 +114,7 @@ def _of(threads: Sequence[ThreadLedger]) -> str:
 
 def natural_waits(model: Model) -> set[tuple[str, str]]:
     """Return (account, object key) of waits in which nothing is stuck: for the end of a thread, or inside a runtime."""
-    waits: defaultdict[tuple[str, str], list[schema.Stack]] = defaultdict(list)
-    for stack in model.wait_stacks(PARKED):
-        waits[stack.account, stack.object].append(stack)
+    waits = groups_by_key(((stack.account, stack.object), stack) for stack in model.wait_stacks(PARKED))
     return {key for key, same in waits.items() if all(joins(stack) or _serves(stack) for stack in same)}
 
 

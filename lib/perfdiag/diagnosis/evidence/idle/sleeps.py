@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
@@ -129,10 +130,9 @@ def _asked_in(frames: Iterable[str]) -> str:
 
 def _function(model: Model, pids: set[int]) -> str:
     """Return the function that called most of the sleeps; "" if frames end before its name."""
-    weights: defaultdict[str, int] = defaultdict(int)
-    for stack in model.wait_stacks(TIMER):
-        if stack.pid in pids:
-            weights[_caller(stack.user)] += stack.weight_ns or 1
+    weights = sums_by_key(
+        (_caller(stack.user), stack.weight_ns or 1) for stack in model.wait_stacks(TIMER) if stack.pid in pids
+    )
     best = max(weights, key=lambda name: (weights[name], name), default="")
     return printable(best, 60)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.pipelines import UNIX, Pipeline, Stage
@@ -160,11 +161,13 @@ def _members(pipeline: Pipeline) -> str:
 def _ended_inside(model: Model, pipeline: Pipeline) -> list[Evidence]:
     """Return what the threads that end the waits do, besides waiting themselves."""
     tids = {row.waker_tid for row in pipeline.rows}
-    sums: dict[str, int] = {}
-    for thread in model.threads:
-        for name, total in thread.accounts.items() if thread.tid and thread.tid in tids else ():
-            if name not in (PIPE, UNIX):
-                sums[name] = sums.get(name, 0) + total.ns
+    sums = sums_by_key(
+        (name, total.ns)
+        for thread in model.threads
+        if thread.tid and thread.tid in tids
+        for name, total in thread.accounts.items()
+        if name not in (PIPE, UNIX)
+    )
     if not sums:
         return []
     return [Evidence(f"threads that end the waits: {top(sums)}", float(sum(sums.values())), "ns", "ledger")]

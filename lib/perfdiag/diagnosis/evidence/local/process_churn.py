@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns
 from perfdiag.diagnosis.policy import cpu_policy, local_policy
@@ -147,9 +148,7 @@ def _starts(stack: schema.Stack, lasting: set[int]) -> bool:
 
 
 def _names(short: Sequence[ThreadLedger]) -> list[str]:
-    numbers: dict[str, int] = {}
-    for thread in short:
-        numbers[thread.comm] = numbers.get(thread.comm, 0) + thread.processes
+    numbers = sums_by_key((thread.comm, thread.processes) for thread in short)
     largest = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))[:3]
     return [f"{plain(comm)} ({number:,})" for comm, number in largest if number]
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import POSTGRES_PORT, port_option
 from perfdiag.diagnosis.evidence.fix_checks import measured, time_under
@@ -71,11 +72,11 @@ def _serving(model: Model, kind: HiddenLock) -> set[int] | None:
 
 def idle_ns(model: Model, account: str) -> Counter[int]:
     """Return the time in an account by process; ended processes may have none of their own."""
-    idle: Counter[int] = Counter()
-    for thread in model.threads:
-        if thread.pid and account in thread.accounts:
-            idle[thread.pid] += thread.accounts[account].ns
-    return idle
+    return sums_by_key(
+        (thread.pid, thread.accounts[account].ns)
+        for thread in model.threads
+        if thread.pid and account in thread.accounts
+    )
 
 
 def waits_for_lock(stack: Stack) -> bool:

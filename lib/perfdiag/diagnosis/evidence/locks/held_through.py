@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import worth
 from perfdiag.model.model import Model, Row, once
@@ -51,22 +52,22 @@ def held_through(model: Model) -> list[Chain]:
 @once
 def _takers(model: Model) -> dict[tuple[int, str], list[ThreadLedger]]:
     """Return the threads that wait for locks, by process and account."""
-    takers: dict[tuple[int, str], list[ThreadLedger]] = {}
-    for thread in model.threads:
-        for account, total in thread.accounts.items():
-            if account.startswith("lock.") and total.ns:
-                takers.setdefault((thread.pid, account), []).append(thread)
-    return takers
+    return groups_by_key(
+        ((thread.pid, account), thread)
+        for thread in model.threads
+        for account, total in thread.accounts.items()
+        if account.startswith("lock.") and total.ns
+    )
 
 
 @once
 def _ways(model: Model) -> dict[int, list[Chain]]:
     """Return what waits in requests led to, but for locks and CPUs, by process."""
-    ways: dict[int, list[Chain]] = {}
-    for each in model.chains:
-        if each.inside and not each.account.startswith(_LOCKS) and not _runs(each):
-            ways.setdefault(each.pid, []).append(each)
-    return ways
+    return groups_by_key(
+        (each.pid, each)
+        for each in model.chains
+        if each.inside and not each.account.startswith(_LOCKS) and not _runs(each)
+    )
 
 
 def _behind(model: Model, row: Row, waited_ns: int, seen_ns: int) -> Chain | None:
@@ -114,9 +115,7 @@ def _cause(model: Model, row: Row, takers: list[ThreadLedger]) -> _Cause | None:
     chains = _ways(model).get(row.pid, [])
     if not chains:
         return None
-    sums: dict[tuple[str, str], int] = {}
-    for each in chains:
-        sums[each.root, each.root_key] = sums.get((each.root, each.root_key), 0) + each.ns
+    sums = sums_by_key(((each.root, each.root_key), each.ns) for each in chains)
     most = max(sums, key=lambda pair: sums[pair])
     direct_ns = sum(
         total.ns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -117,10 +118,7 @@ _SUBJECTS: tuple[tuple[tuple[str, ...], Subject], ...] = (
 
 def subject_of(model: Model, key: str) -> Subject:
     """Return what most of the sampled waits for the lock with this object were for, by time."""
-    weights: dict[Subject, int] = {}
-    for stack in model.wait_stacks("lock.kernel", key=key):
-        subject = _named(stack)
-        weights[subject] = weights.get(subject, 0) + stack.weight_ns
+    weights = sums_by_key((_named(stack), stack.weight_ns) for stack in model.wait_stacks("lock.kernel", key=key))
     found = max(weights, key=lambda subject: weights[subject]) if weights else _UNKNOWN
     return replace(found, remedy=with_stacks(model, found.remedy)) if found is _UNKNOWN else found
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.diagnosis.evidence.locks.wait_paths import roots_of, way_to
 from perfdiag.diagnosis.evidence.runqueue.competition import competition, long_ns, surely_neighbours
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came
@@ -174,10 +174,7 @@ def _with_root(model: Model, rows: list[Row], holder: Holder) -> Holder:
 
 
 def _guessed(model: Model, rows: list[Row]) -> Holder | None:
-    ended: dict[int, int] = {}
-    for row in rows:
-        if row.waker_tid:
-            ended[row.waker_tid] = ended.get(row.waker_tid, 0) + row.waker_count
+    ended = sums_by_key((row.waker_tid, row.waker_count) for row in rows if row.waker_tid)
     waited = sum(row.distribution.count for row in rows)
     tid = max(ended, key=lambda each: ended[each], default=0)
     thread = thread_of(model, tid)
@@ -215,11 +212,11 @@ def code_of(model: Model, holder: Holder) -> str:
         > thread.accounts[holder.root].ns
     ):
         return ""
-    weights: dict[str, int] = {}
-    for stack in model.stacks:
-        if (stack.tid, stack.kind, stack.account) == (holder.tid, kind, holder.root):
-            name = plain(caller((*stack.scan, *stack.user)))
-            weights[name] = weights.get(name, 0) + stack.weight_ns
+    weights = sums_by_key(
+        (plain(caller((*stack.scan, *stack.user))), stack.weight_ns)
+        for stack in model.stacks
+        if (stack.tid, stack.kind, stack.account) == (holder.tid, kind, holder.root)
+    )
     return max(weights, key=lambda each: weights[each], default="")
 
 
@@ -238,9 +235,7 @@ def under(model: Model, rows: list[Row], account: str) -> Holder | None:
 
 def _another(model: Model, holder: ThreadLedger, key: str, least_ns: float) -> str:
     """Return the other lock that the holder of `key` mostly waits for, "" if that is for less than `least_ns`."""
-    weights: dict[str, int] = {}
-    for stack in _wait_samples(model).get(holder.tid, ()):
-        weights[stack.object] = weights.get(stack.object, 0) + stack.weight_ns
+    weights = sums_by_key((stack.object, stack.weight_ns) for stack in _wait_samples(model).get(holder.tid, ()))
     most = max(weights, key=lambda each: weights[each], default=key)
     waits_ns = sum(total.ns for name, total in holder.accounts.items() if _lock(name))
     if most == key or waits_ns * weights[most] < least_ns * sum(weights.values()):
@@ -267,11 +262,7 @@ def _found_waiters(_model: Model) -> dict[tuple[frozenset[int], str], Waiters]:
 @once
 def _wait_samples(model: Model) -> dict[int, list[schema.Stack]]:
     """Return the stacks of waits for locks by thread."""
-    found: defaultdict[int, list[schema.Stack]] = defaultdict(list)
-    for stack in model.stacks:
-        if stack.kind == "wait" and _lock(stack.account):
-            found[stack.tid].append(stack)
-    return dict(found)
+    return groups_by_key((stack.tid, stack) for stack in model.stacks if stack.kind == "wait" and _lock(stack.account))
 
 
 @once

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.evidence.fix_checks import measured
@@ -38,18 +37,17 @@ def stuck(model: Model) -> tuple[list[Row], list[ThreadLedger]]:
     A runtime may wait with a timeout and look again, so that waits end without a release. Locks that protect a whole
     runtime do not count: a garbage collection, or native code under the GIL, may take longer than the window.
     """
-    waiting: dict[tuple[int, str], list[ThreadLedger]] = {}
-    for thread, wait in still_waiting(model, FUTEX, part=0.0):
-        if _waited_ns(thread) >= locks_policy.never_released_wait_share * _observed_ns(model, [thread]):
-            waiting.setdefault((thread.pid, wait.object), []).append(thread)
-    by_lock: defaultdict[tuple[int, str], list[Row]] = defaultdict(list)
-    for row in model.rows_of(FUTEX):
-        by_lock[row.pid, row.key].append(row)
+    waiting = groups_by_key(
+        ((thread.pid, wait.object), thread)
+        for thread, wait in still_waiting(model, FUTEX, part=0.0)
+        if _waited_ns(thread) >= locks_policy.never_released_wait_share * _observed_ns(model, [thread])
+    )
+    by_lock = groups_by_key(((row.pid, row.key), row) for row in model.rows_of(FUTEX))
     rows: list[Row] = []
     threads: list[ThreadLedger] = []
     for (pid, key), stay in waiting.items():
         runtime, observed_ns = lock_of_key(key), _observed_ns(model, stay)
-        of_lock = by_lock[pid, key]
+        of_lock = by_lock.get((pid, key), [])
         never = [row for row in of_lock if _threads_of(row, observed_ns)]
         # Where others get what may be the same lock, these may only be less lucky.
         released_ns = total_ns(of_lock) - total_ns(never)

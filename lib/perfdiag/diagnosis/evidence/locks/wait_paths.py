@@ -9,10 +9,10 @@ cause claims those waits though it is no fault.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.diagnosis.evidence.locks.database_locks import of_serving
 from perfdiag.diagnosis.evidence.locks.held_through import held_through
 from perfdiag.diagnosis.evidence.locks.held_while_waiting import with_held_locks
@@ -58,10 +58,7 @@ def _by_root(model: Model) -> dict[Pair, list[Chain]]:
 @once
 def _by_waiting(model: Model) -> dict[Pair, list[Chain]]:
     """Return chains of waits by the account and object that was waited for."""
-    found: defaultdict[Pair, list[Chain]] = defaultdict(list)
-    for chain in (*model.chains, *held_through(model)):
-        found[chain.account, chain.key].append(chain)
-    return dict(found)
+    return groups_by_key(((chain.account, chain.key), chain) for chain in (*model.chains, *held_through(model)))
 
 
 def _counts(model: Model, chain: Chain) -> bool:
@@ -114,30 +111,24 @@ def _lines(model: Model) -> frozenset[Pair]:
         for pair in serving
         if _inside_ns(model)[pair] >= locks_policy.queue_part_share * time.parked_ns.get(pair, 0)
     }
-    roots: dict[Pair, int] = {}
-    for each in inside:
-        if (each.account, each.key) in pairs:
-            roots[each.root, each.root_key] = roots.get((each.root, each.root_key), 0) + each.ns
+    roots: dict[Pair, int] = sums_by_key(
+        ((each.root, each.root_key), each.ns) for each in inside if (each.account, each.key) in pairs
+    )
     same = max(roots.values(), default=0) >= locks_policy.queue_same_cause_share * sum(roots.values())
     return frozenset(pairs) if same else frozenset()
 
 
 @once
 def _inside_ns(model: Model) -> dict[Pair, int]:
-    found: dict[Pair, int] = {}
-    for chain in (*model.chains, *held_through(model)):
-        if chain.inside:
-            found[chain.account, chain.key] = found.get((chain.account, chain.key), 0) + chain.ns
-    return found
+    return sums_by_key(
+        ((chain.account, chain.key), chain.ns) for chain in (*model.chains, *held_through(model)) if chain.inside
+    )
 
 
 @once
 def by_pair(model: Model) -> dict[Pair, int]:
     """Return the time of rows by account and key."""
-    found: dict[Pair, int] = {}
-    for row in model.rows:
-        found[row.account, row.key] = found.get((row.account, row.key), 0) + row.distribution.sum_ns
-    return found
+    return sums_by_key(((row.account, row.key), row.distribution.sum_ns) for row in model.rows)
 
 
 def _with_paths(model: Model, finding: Finding) -> Finding:
@@ -197,18 +188,19 @@ def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
 
 def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]:
     """Return the causes behind waits for an account and object, the largest first."""
-    found: dict[tuple[str, str], int] = {}
-    for chain in _by_waiting(model).get((account, key), ()):
-        found[chain.root, chain.root_object] = found.get((chain.root, chain.root_object), 0) + chain.ns
+    found = sums_by_key(
+        ((chain.root, chain.root_object), chain.ns) for chain in _by_waiting(model).get((account, key), ())
+    )
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
 def way_to(model: Model, account: str, key: str, root: str, root_object: str) -> str:
     """Return what the thread waited for was itself doing, most of the time that led to that cause."""
-    found: dict[str, int] = {}
-    for chain in _by_waiting(model).get((account, key), ()):
-        if (chain.root, chain.root_object) == (root, root_object):
-            found[own_account(chain)] = found.get(own_account(chain), 0) + chain.ns
+    found = sums_by_key(
+        (own_account(chain), chain.ns)
+        for chain in _by_waiting(model).get((account, key), ())
+        if (chain.root, chain.root_object) == (root, root_object)
+    )
     return max(found, key=lambda name: found[name], default=root)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import NO_NAME
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import Evidence
@@ -92,10 +93,7 @@ def dirtiers(model: Model, device: str) -> Dirtiers | None:
 
 def dirty_bytes(model: Model) -> dict[str, int]:
     """Return the maximum of dirty bytes per device, over its cgroups."""
-    sums: defaultdict[str, int] = defaultdict(int)
-    for line in model.writebacks:
-        sums[line.device] += line.dirty_bytes
-    return dict(sums)
+    return sums_by_key((line.device, line.dirty_bytes) for line in model.writebacks)
 
 
 @dataclass(frozen=True)

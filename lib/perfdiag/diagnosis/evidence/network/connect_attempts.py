@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
@@ -84,9 +85,7 @@ class Connects:
 @once
 def connects_of(model: Model) -> list[Connects]:
     """Return the connects by peer, those that took most first."""
-    rows: dict[str, list[Row]] = {}
-    for row in model.rows_of(CONNECT):
-        rows.setdefault(row.key, []).append(row)
+    rows = groups_by_key((row.key, row) for row in model.rows_of(CONNECT))
     calls = by_peer(model, "connected")
     way_ns = connections_of(model).way_ns
     timed = [key for key, call in calls.items() if call.connect.count and key not in rows]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS
 from perfdiag.diagnosis.evidence.network.peers import connections_of, round_trip_ns
 from perfdiag.diagnosis.policy import network_policy
@@ -54,10 +54,9 @@ def _queue(model: Model, sockets: Sequence[schema.Socket]) -> bool:
 @once
 def _by_port(model: Model) -> dict[str, list[schema.Socket]]:
     """Return the connections by the port at this end, as exchanges name it."""
-    found: defaultdict[str, list[schema.Socket]] = defaultdict(list)
-    for socket in connections_of(model).sockets.values():
-        found[f"port:{socket.local.rpartition(':')[2]}"].append(socket)
-    return dict(found)
+    return groups_by_key(
+        (f"port:{socket.local.rpartition(':')[2]}", socket) for socket in connections_of(model).sockets.values()
+    )
 
 
 __all__ = ["held_ns", "holds_back", "loses", "queues"]

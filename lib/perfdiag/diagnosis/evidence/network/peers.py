@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.significance import (
     plain,
 )
@@ -149,9 +150,7 @@ def _asked_at(model: Model) -> set[str]:
 def _answering(model: Model, sockets: Mapping[str, schema.Socket]) -> set[str]:
     """Return the server ports among `sockets`, of connections of which the target is both ends: ports with several
     connections (each client gets a port of its own), else the end that is waited for longer."""
-    waited_ns: dict[str, int] = {}
-    for row in model.rows:
-        waited_ns[row.key] = waited_ns.get(row.key, 0) + row.distribution.sum_ns
+    waited_ns = sums_by_key((row.key, row.distribution.sum_ns) for row in model.rows)
     ends = Counter(map(_port, sockets.values()))
     for_ns: Counter[str] = Counter()
     by_ns: Counter[str] = Counter()

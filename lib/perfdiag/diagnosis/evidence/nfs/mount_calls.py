@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.significance import typical_ns
 from perfdiag.facts.host_facts import NfsMount
@@ -72,11 +73,7 @@ class RoundTrip:
 
 @once
 def _by_object(model: Model) -> Mapping[str, Sequence[schema.Rpc]]:
-    found: dict[str, list[schema.Rpc]] = {}
-    for line in model.rpcs:
-        if line.count:
-            found.setdefault(line.object, []).append(line)
-    return found
+    return groups_by_key((line.object, line) for line in model.rpcs if line.count)
 
 
 def procedures(model: Model, key: str, address: str) -> dict[str, Procedure]:

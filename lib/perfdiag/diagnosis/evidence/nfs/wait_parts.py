@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.evidence.nfs.mount_calls import (
     MODIFYING,
     NOTHING,
@@ -183,9 +184,7 @@ def uses(model: Model) -> Sequence[Use]:
     rows: dict[str, dict[str, list[Row]]] = {}
     for row in model.rows_of(*NFS):
         rows.setdefault(row.key, {}).setdefault(row.account, []).append(row)
-    flushes: dict[str, list[schema.NfsFlush]] = {}
-    for flush in model.nfs_flushes:
-        flushes.setdefault(flush.object, []).append(flush)
+    flushes = groups_by_key((flush.object, flush) for flush in model.nfs_flushes)
     longest = sorted(rows, key=lambda key: (-total_ns(row for group in rows[key].values() for row in group), key))
     found = [_use(model, key, rows[key], flushes.get(key, [])) for key in longest[:MOST_MOUNTS]]
     return sorted(found, key=lambda use: (-use.ns(*NFS), use.key))

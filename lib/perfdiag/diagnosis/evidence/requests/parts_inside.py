@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.rule import Claim
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
@@ -24,10 +24,9 @@ def parts_inside(model: Model) -> dict[Claim, float]:
         name: time.accounts.get(name, 0) / total.ns for name, total in model.accounts.items() if total.ns
     }
     known = {account for account, _ in time.rows}
-    row_ns: defaultdict[tuple[str, str], int] = defaultdict(int)
-    for row in model.rows:
-        if row.account in known:
-            row_ns[row.account, row.key] += row.distribution.sum_ns
+    row_ns = sums_by_key(
+        ((row.account, row.key), row.distribution.sum_ns) for row in model.rows if row.account in known
+    )
     unread = {account: _unread_ns(time, account) / max(1, _sum_ns(account, row_ns)) for account in known}
     return found | {pair: time.rows.get(pair, 0) / ns + unread[pair[0]] for pair, ns in row_ns.items() if ns}
 

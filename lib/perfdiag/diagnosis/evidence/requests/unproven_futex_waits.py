@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import plain, thread_of
@@ -64,10 +65,7 @@ class Waits:
 
     @cached_property
     def _sums(self) -> Mapping[str, int]:
-        sums: defaultdict[str, int] = defaultdict(int)
-        for (root, _), ns in self.seen.items():
-            sums[root] += ns
-        return sums
+        return sums_by_key((root, ns) for (root, _), ns in self.seen.items())
 
     @cached_property
     def _further(self) -> Mapping[str, int]:
@@ -167,9 +165,7 @@ def _waits(
 def _for_whom(model: Model, time: RequestTime, key: str, seen: Mapping[tuple[str, int], int]) -> int:
     """Return a thread that waits on a futex were for, or 0 if unknown: one that was in the cause for most of it or that
     serves requests; else the thread that ended them, if most were in requests."""
-    by_tid: defaultdict[int, int] = defaultdict(int)
-    for (_, tid), part in seen.items():
-        by_tid[tid] += part
+    by_tid = sums_by_key((tid, part) for (_, tid), part in seen.items())
     ns = time.rows[PARKED, key]
     tid = max(filter(None, by_tid), key=lambda each: by_tid[each], default=0)
     seen_ns = sum(by_tid.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.requests.calls import spread, without_time
 from perfdiag.diagnosis.policy import general_policy, requests_policy
@@ -52,11 +53,9 @@ def hold_readers(model: Model, accounts: Collection[str]) -> bool:
 def queue_claims(time: RequestTime, *, taken: bool) -> dict[Claim, int]:
     """Return the claims on the time requests waited to be read, by what their readers did; `taken`: only if they served
     other requests."""
-    found: dict[Claim, int] = {}
-    for reader, ns in time.queued.items():
-        if (reader.taken or not taken) and ns:
-            found[QUEUED, reader.account] = found.get((QUEUED, reader.account), 0) + ns
-    return found
+    return sums_by_key(
+        ((QUEUED, reader.account), ns) for reader, ns in time.queued.items() if (reader.taken or not taken) and ns
+    )
 
 
 def followed_time(model: Model, id: str) -> RequestTime | Check | Silence:

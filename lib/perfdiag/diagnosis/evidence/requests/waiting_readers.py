@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP, does, does_in_brief
 from perfdiag.diagnosis.evidence.requests.unread_time import delays_of, is_felt, meanwhile, read_after, unread_ns
@@ -50,10 +50,11 @@ def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
 def _waited_for(model: Model, root: str) -> str:
     """Return the name of the thread that was in `root` while others waited for it, "" if it was not mostly one
     thread."""
-    ns_by_tid: Counter[int] = Counter()
-    for chain in model.chains:
-        if chain.root == root and chain.account.startswith(("wait.parked", "lock.")):
-            ns_by_tid[chain.root_tid] += chain.ns
+    ns_by_tid = sums_by_key(
+        (chain.root_tid, chain.ns)
+        for chain in model.chains
+        if chain.root == root and chain.account.startswith(("wait.parked", "lock."))
+    )
     tid, ns = max(ns_by_tid.items(), key=lambda item: item[1], default=(0, 0))
     thread = thread_of(model, tid)
     return thread.name if thread and ns > locks_policy.holder_share * ns_by_tid.total() else ""

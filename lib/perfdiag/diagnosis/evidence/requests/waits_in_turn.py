@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks import lock_remedies
 from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
@@ -172,11 +172,7 @@ def _remedy(waits: Waits) -> str:
 
 
 def _code(model: Model, keys: Iterable[str]) -> dict[str, int]:
-    sums: defaultdict[str, int] = defaultdict(int)
-    for key in keys:
-        for name, ns in waiting_code(model, PARKED, key).items():
-            sums[name] += ns
-    return sums
+    return sums_by_key((name, ns) for key in keys for name, ns in waiting_code(model, PARKED, key).items())
 
 
 __all__ = ["THREAD", "finding", "in_turn"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import of_neighbours
 from perfdiag.diagnosis.policy import general_policy, runqueue_policy
@@ -129,10 +130,7 @@ def claims(wanted: Mapping[str, int]) -> dict[Claim, int]:
 
 def all_ns(rows: Iterable[Row]) -> dict[str, int]:
     """Return the time in waits of any length, by the running task."""
-    sums: dict[str, int] = {}
-    for row in rows:
-        sums[row.key] = sums.get(row.key, 0) + row.distribution.sum_ns
-    return sums
+    return sums_by_key((row.key, row.distribution.sum_ns) for row in rows)
 
 
 def named_waits(rows: list[Row], who: str, claimed: Mapping[str, int]) -> list[Evidence]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.evidence.target import cpus_of
 from perfdiag.diagnosis.rule import Evidence
@@ -33,9 +34,7 @@ def most_behind_own_ns(model: Model) -> int:
     """
     sets = [cpus_of(model, thread) for thread in model.threads]
     ran_each = [on_cpu_ns(thread) for thread in model.threads]
-    ran: dict[Cpus | None, int] = {}
-    for ran_ns, cpus in zip(ran_each, sets, strict=True):
-        ran[cpus] = ran.get(cpus, 0) + ran_ns
+    ran: dict[Cpus | None, int] = sums_by_key((cpus, ran_ns) for ran_ns, cpus in zip(ran_each, sets, strict=True))
     whole_ns = sum(ran.values())
     if len(ran) > MOST_SETS:
         reach = dict.fromkeys(ran, whole_ns)

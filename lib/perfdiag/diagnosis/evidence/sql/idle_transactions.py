@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, Pair, looks_ns, open_waits, said, telling, wait_of
 from perfdiag.diagnosis.policy import general_policy, sql_policy
@@ -68,9 +69,7 @@ def _seen(model: Model) -> Behind:
 
 def _with_rest(model: Model, claims: Mapping[str | Pair, int], known: Mapping[str, int]) -> dict[str | Pair, int]:
     """Return claims with the part of the rest of each row that nothing was seen of, where most of it was seen."""
-    rows: Counter[str] = Counter()
-    for row in model.rows_of(LOCK):
-        rows[row.key] += row.distribution.sum_ns
+    rows = sums_by_key((row.key, row.distribution.sum_ns) for row in model.rows_of(LOCK))
     found: dict[str | Pair, int] = {}
     for pair, ns in claims.items():
         key = pair[1]

@@ -5,10 +5,10 @@ Not for CPUs: who has them keeps all statements waiting, and what computes for l
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
 from perfdiag.diagnosis.significance import percent, plain
@@ -45,9 +45,7 @@ def _by_account(known: Sequence[Statement]) -> dict[str, tuple[int, str]]:
 
 
 def _on_one(finding: Finding, most: dict[str, tuple[int, str]]) -> Finding:
-    claimed: Counter[str] = Counter()
-    for claim, ns in finding.claims.items():
-        claimed[account_of(claim)] += ns
+    claimed = sums_by_key((account_of(claim), ns) for claim, ns in finding.claims.items())
     account = max(claimed, key=lambda name: claimed[name], default="")
     ns, name = most.get(account, (0, ""))
     part = min(ns, claimed[account]) / finding.claimed_ns if finding.claimed_ns else 0.0

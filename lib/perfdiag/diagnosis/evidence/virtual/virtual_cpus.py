@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.diagnosis.rule import Check, Claim, Silence
 from perfdiag.diagnosis.significance import duration, worth
 from perfdiag.model.guest import exit_names
@@ -47,10 +48,9 @@ class Exits:
     @property
     def claims(self) -> dict[Claim, int]:
         """Return what of vm.exit they took, by reason."""
-        found: dict[Claim, int] = {}
-        for line in self.lines:
-            key = ("vm.exit", f"vmexit:{line.vendor}:{line.code}")
-            found[key] = found.get(key, 0) + line.running_ns
+        found: dict[Claim, int] = sums_by_key(
+            (("vm.exit", f"vmexit:{line.vendor}:{line.code}"), line.running_ns) for line in self.lines
+        )
         return {key: ns for key, ns in found.items() if ns}
 
 
@@ -61,9 +61,7 @@ def reason(line: schema.VmExit) -> str:
 
 def limited(model: Model, claims: dict[Claim, int]) -> dict[Claim, int]:
     """Return claims, of each row no more than it holds: a thread that just ended may be in one sum only."""
-    rows: dict[tuple[str, str], int] = {}
-    for row in model.rows_of("vm.exit"):
-        rows[row.account, row.key] = rows.get((row.account, row.key), 0) + row.distribution.sum_ns
+    rows = sums_by_key(((row.account, row.key), row.distribution.sum_ns) for row in model.rows_of("vm.exit"))
     whole = model.ns("vm.exit")
     kept = {key: min(ns, rows.get(key, 0) if isinstance(key, tuple) else whole, whole) for key, ns in claims.items()}
     return {key: ns for key, ns in kept.items() if ns > 0}
@@ -111,9 +109,7 @@ def per_second(model: Model, count: int) -> float:
 
 def grouped(lines: Iterable[tuple[str, schema.VmExit]]) -> dict[str, Exits]:
     """Return exits by a name, the one with most time on a CPU first."""
-    groups: dict[str, list[schema.VmExit]] = {}
-    for name, line in lines:
-        groups.setdefault(name, []).append(line)
+    groups = groups_by_key((name, line) for name, line in lines)
     found = {name: Exits(tuple(members)) for name, members in groups.items()}
     return dict(sorted(found.items(), key=lambda item: (-item[1].running_ns, item[0])))
 

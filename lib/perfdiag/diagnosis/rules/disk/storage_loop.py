@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, Requests, backing, device_of
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.frame import conclude
@@ -76,9 +77,7 @@ class Case:
 def storage_loop(model: Model) -> Iterable[Outcome]:
     """Follow each device with waits down to a file; one finding per device."""
     found = False
-    rows: dict[str, list[Row]] = {}
-    for row in model.rows_of(*DISK):
-        rows.setdefault(device_of(row), []).append(row)
+    rows = groups_by_key((device_of(row), row) for row in model.rows_of(*DISK))
     for device, group in rows.items():
         case = _case(model, device, group) if device and worth(model, total_ns(group)) else None
         if case:

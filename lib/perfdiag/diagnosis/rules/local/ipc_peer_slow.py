@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.fix_checks import less, shorter
 from perfdiag.diagnosis.evidence.local.awaited_members import inside
@@ -80,10 +81,7 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
 
 def _waker(rows: list[Row]) -> int:
     """Return the thread that ended most of the waits, or 0."""
-    ended: dict[int, int] = {}
-    for row in rows:
-        if row.waker_tid:
-            ended[row.waker_tid] = ended.get(row.waker_tid, 0) + row.waker_count
+    ended = sums_by_key((row.waker_tid, row.waker_count) for row in rows if row.waker_tid)
     tid = max(ended, key=lambda each: ended[each], default=0)
     return tid if ended.get(tid, 0) >= local_policy.ipc_peer_share * sum(row.distribution.count for row in rows) else 0
 

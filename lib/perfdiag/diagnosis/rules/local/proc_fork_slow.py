@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part
 from perfdiag.diagnosis.evidence.fix_checks import less
@@ -121,9 +121,7 @@ def _forks(model: Model, samples: CpuSamples, children: int | None) -> _Forks | 
     copying = [stack for stack in samples.stacks if _inside(stack, COPYING)]
     if not copying:
         return None
-    by_pid: Counter[int] = Counter()
-    for stack in copying:
-        by_pid[stack.pid] += stack.count
+    by_pid = sums_by_key((stack.pid, stack.count) for stack in copying)
     parents = by_pid.keys() | {target.pid for target in model.header.targets}
     others = parents | {event.pid for event in model.events if event.name == "exec"}
     freeing = samples.part(lambda stack: _is_replaced(stack) or (stack.pid not in others and _inside(stack, ENDING)))

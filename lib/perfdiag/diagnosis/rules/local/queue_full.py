@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.frame import conclude
@@ -100,10 +100,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
 
 def _reader(rows: list[Row]) -> int:
     """Return the thread that ended at least half of the waits, or 0."""
-    ended: Counter[int] = Counter()
-    for row in rows:
-        if row.waker_tid:
-            ended[row.waker_tid] += row.waker_count
+    ended = sums_by_key((row.waker_tid, row.waker_count) for row in rows if row.waker_tid)
     tid, count = max(ended.items(), key=lambda item: item[1], default=(0, 0))
     return tid if count and count >= local_policy.queue_reader_share * together(rows).count else 0
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections import Counter
 from collections.abc import Iterable
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.stack_samples import STANDARD_ERRORS
 from perfdiag.diagnosis.evidence.fix_checks import fewer, steady
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, refaults
@@ -176,9 +176,7 @@ def _name_it(model: Model, key: str) -> str:
 
 def _touching(model: Model) -> Evidence | None:
     """Return the function that touched most of the missing pages, from the stacks of sampled waits."""
-    counts: Counter[str] = Counter()
-    for stack in model.wait_stacks(MAJOR_FAULT):
-        counts[stack.user[0] if stack.user else ""] += stack.count
+    counts = sums_by_key((stack.user[0] if stack.user else "", stack.count) for stack in model.wait_stacks(MAJOR_FAULT))
     whole = counts.total()
     named = [(name, count) for name, count in counts.most_common() if name and is_named(name)]
     if not named:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
@@ -125,12 +126,9 @@ def _names(threads: list[ThreadLedger]) -> str:
 
 def _without_questions(threads: Iterable[ThreadLedger]) -> dict[str, int]:
     """Return what threads do besides waiting for their next request."""
-    sums: dict[str, int] = {}
-    for thread in threads:
-        for name, total in thread.accounts.items():
-            if name != "net.receive":
-                sums[name] = sums.get(name, 0) + total.ns
-    return sums
+    return sums_by_key(
+        (name, total.ns) for thread in threads for name, total in thread.accounts.items() if name != "net.receive"
+    )
 
 
 __all__ = ["own_threads"]

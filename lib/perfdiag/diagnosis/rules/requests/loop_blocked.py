@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
@@ -165,9 +165,7 @@ def _unsure(model: Model, samples: CpuSamples, functions: Sequence[tuple[str, Pa
     if not functions:
         return "CPU samples do not show which function held it up"
     names = {thread.pid: thread.comm for thread in model.threads if thread.tid == thread.pid}
-    counts: Counter[str] = Counter()
-    for stack in samples.stacks:
-        counts[names.get(stack.pid, "")] += stack.count
+    counts = sums_by_key((names.get(stack.pid, ""), stack.count) for stack in samples.stacks)
     several = sum(count >= requests_policy.blocking_program_share * samples.count for count in counts.values()) > 1
     return "several programs computed: the function may be another program's" if several else ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
@@ -136,10 +137,7 @@ def _timed_out(model: Model, time: RequestTime) -> dict[str, int]:
 
 def _parked_text(model: Model, parts: Mapping[str, int]) -> str:
     number = f"on {len(parts)} futexes" if len(parts) > 1 else "on a futex"
-    code: dict[str, int] = {}
-    for key in parts:
-        for name, ns in waiting_code(model, PARKED, key).items():
-            code[name] = code.get(name, 0) + ns
+    code = sums_by_key((name, ns) for key in parts for name, ns in waiting_code(model, PARKED, key).items())
     where = f", in {top(code)} of the sampled waits" if code else ""
     return f"{duration(sum(parts.values()))} blocked {number} where no thread was seen to wake anybody{where}"
 

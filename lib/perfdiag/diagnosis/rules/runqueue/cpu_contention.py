@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.fix_checks import time_under
@@ -217,10 +218,7 @@ def _names(rows: Iterable[Row], inferred_ns: int) -> list[str]:
 
 
 def _by_comm(rows: Iterable[Row]) -> dict[str, int]:
-    parts: dict[str, int] = {}
-    for row in rows:
-        parts[comm_of(row.key)] = parts.get(comm_of(row.key), 0) + row.distribution.sum_ns
-    return parts
+    return sums_by_key((comm_of(row.key), row.distribution.sum_ns) for row in rows)
 
 
 def _felt(parts: Mapping[str, int], whole: int) -> list[tuple[str, int]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.chatty_calls import ACCOUNTS, ChattyCalls
@@ -40,9 +40,7 @@ def sql_chatty(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each database that requests ask for the same thing many times."""
     if model.request_time is None or not model.sql_calls or not_followed(model):
         return
-    by_database: defaultdict[str, list[SqlCall]] = defaultdict(list)
-    for each in sql_calls(model.sql_calls):
-        by_database[each.line.object].append(each)
+    by_database = groups_by_key((each.line.object, each) for each in sql_calls(model.sql_calls))
     peers = by_peer(model, "connected")
     found = [
         finding

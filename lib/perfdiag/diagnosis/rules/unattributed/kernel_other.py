@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.kernel_work import awaited
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.fix_checks import time_under
@@ -103,10 +103,9 @@ def _headline(names: Mapping[str, int], taken_ns: int, whom: str) -> str:
 
 def _answers(rows: Sequence[Row]) -> str:
     """Return who ends most of these waits, " (scanner, 4711)"; "" where nobody was asked for its name."""
-    ended: Counter[tuple[str, int]] = Counter()
-    for row in rows:
-        if row.waker_comm:
-            ended[row.waker_comm, row.waker_pid or row.waker_tid] += row.waker_count
+    ended = sums_by_key(
+        ((row.waker_comm, row.waker_pid or row.waker_tid), row.waker_count) for row in rows if row.waker_comm
+    )
     (comm, pid), _ = next(iter(ended.most_common(1)), (("", 0), 0))
     return f" ({brief(plain(comm))}, {pid})" if comm else ""
 

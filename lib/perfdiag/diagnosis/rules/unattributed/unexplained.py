@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.frame import conclude
@@ -48,11 +49,9 @@ def unexplained(model: Model) -> Iterable[Outcome]:
     if part < general_policy.unexplained_share:
         yield Check("UNEXPLAINED", f"unexplained {percent(part)} of busy time", part, "share")
         return
-    functions: dict[str, int] = {}
-    for stack in model.wait_stacks(UNEXPLAINED):
-        if stack.kernel:
-            name = plain(stack.kernel[0])
-            functions[name] = functions.get(name, 0) + stack.weight_ns
+    functions = sums_by_key(
+        (plain(stack.kernel[0]), stack.weight_ns) for stack in model.wait_stacks(UNEXPLAINED) if stack.kernel
+    )
     evidence = [Evidence(f"{duration(taken_ns)} unexplained", float(taken_ns), "ns", "ledger")]
     if functions:
         evidence.append(
