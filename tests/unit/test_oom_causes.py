@@ -12,7 +12,6 @@ from perfdiag.diagnosis.evidence.memory.oom_causes import (
     fragmented,
     group_holdings,
     holdings,
-    nodes_of,
 )
 from perfdiag.diagnosis.evidence.memory.oom_explanation import explain
 from perfdiag.diagnosis.evidence.memory.oom_victims import Why, choice_of, growth_of
@@ -135,11 +134,6 @@ def test_a_group_of_version_1_has_its_own_words() -> None:
     assert "/sys/fs/cgroup/memory/web/memory.oom_control" in found.verify
     without = explain(replace(report, group=replace(group, stat={**stat, "rss": 0})))
     assert "mostly" not in without.claim and "tmpfs" not in " ".join(each.text for each in without.remedies)
-
-
-def test_nodes() -> None:
-    assert nodes_of("0-1,4") == {0, 1, 4} and nodes_of("0") == {0}
-    assert not nodes_of("") and not nodes_of("(null)") and not nodes_of("0-x")
 
 
 # The victim

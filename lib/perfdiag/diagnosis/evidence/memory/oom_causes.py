@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from perfdiag.facts.cpu_sets import cpu_list
 from perfdiag.facts.oom.oom_report import GroupMemory, HostMemory, Report, Zone
 
 
@@ -41,7 +42,6 @@ class Holder(Enum):
 
 # Cached in the words of `free`, but not freeable at once.
 CACHE = (Holder.SHARED, Holder.LOCKED_FILE, Holder.DIRTY)
-MOST_NODES = 1024  # MAX_NUMNODES of any kernel
 _GIVEN_BACK = (Holder.CLEAN, Holder.RECLAIMABLE, Holder.FREE)
 
 
@@ -180,27 +180,13 @@ def largest_block_bytes(host: HostMemory) -> int | None:
 
 def elsewhere_bytes(report: Report) -> int | None:
     """Return the free memory on forbidden nodes; None if the log does not say."""
-    allowed = nodes_of(report.nodes)
+    allowed = cpu_list(report.nodes)  # nodes are listed as CPUs are
     free = report.host.bytes("free") if report.host else None
     if report.host is None or free is None or not allowed:
         return None
     # The log prints zones of allowed nodes only, but free pages of all.
     listed = [zone for zone in report.host.zones if zone.node in allowed]
     return max(0, free - sum(zone.free_bytes for zone in listed)) if listed else None
-
-
-def nodes_of(text: str) -> frozenset[int]:
-    """Return the numbers of a list such as "0-1,4"; empty if it is not one: the kernel lists them in their order."""
-    found: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        last = last or first
-        if not all(word.isascii() and word.isdigit() and len(word) < 5 for word in (first, last)):
-            return frozenset()
-        if int(first) <= max(found, default=-1) or int(last) >= MOST_NODES:
-            return frozenset()
-        found |= set(range(int(first), int(last) + 1))
-    return frozenset(found)
 
 
 __all__ = [
@@ -216,7 +202,6 @@ __all__ = [
     "in_the_way",
     "largest_block_bytes",
     "most_of_group",
-    "nodes_of",
     "spare_bytes",
     "together_bytes",
 ]
