@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import duration, fix, plain
@@ -160,26 +161,27 @@ def without_names(lock: RuntimeLock) -> str:
 
 def shows(model: Model, lock: RuntimeLock, key: str) -> dict[str, int]:
     """Return the functions that identify a runtime's lock, by sampled time."""
-    weights: dict[str, int] = {}
-    for stack in model.wait_stacks(key=key):
-        known = next((name for name in (*stack.user, *stack.scan) if lock.functions.search(name)), "")
-        if known:
-            name = plain(readable(known))
-            weights[name] = weights.get(name, 0) + stack.weight_ns
-    return weights
+    known = (
+        (next((name for name in (*stack.user, *stack.scan) if lock.functions.search(name)), ""), stack.weight_ns)
+        for stack in model.wait_stacks(key=key)
+    )
+    return sums_by_key((plain(readable(name)), ns) for name, ns in known if name)
 
 
 def waiting_code(model: Model, account: str, key: str | None = None) -> dict[str, int]:
     """Return the functions outside the C library that wait for the lock, or that begin any wait of the account, by
     sampled time."""
-    weights: dict[str, int] = {}
-    for stack in model.wait_stacks(account, key=key):
-        # Where frames are missing, scanning the stack finds the caller that the frames left out. A name that both have
-        # was not left from an earlier call.
-        name = plain(caller(each for each in stack.user if each in stack.scan) or caller((*stack.scan, *stack.user)))
-        if name and stack.weight_ns:  # a stack of a wait that took no time stands for none of it
-            weights[name] = weights.get(name, 0) + stack.weight_ns
-    return weights
+    # Where frames are missing, scanning the stack finds the caller that the frames left out. A name that both have was
+    # not left from an earlier call.
+    known = (
+        (
+            caller(each for each in stack.user if each in stack.scan) or caller((*stack.scan, *stack.user)),
+            stack.weight_ns,
+        )
+        for stack in model.wait_stacks(account, key=key)
+        if stack.weight_ns  # a stack of a wait that took no time stands for none of it
+    )
+    return sums_by_key((plain(name), ns) for name, ns in known if name)
 
 
 __all__ = ["account_under", "claim", "lock_of_key", "of_server", "shows", "tells", "waiting_code", "without_names"]

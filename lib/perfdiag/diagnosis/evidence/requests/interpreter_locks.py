@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import does, does_in_brief
+from perfdiag.diagnosis.evidence.locks.holder_sentences import does, does_in_brief
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import brief
 from perfdiag.model.model import Model

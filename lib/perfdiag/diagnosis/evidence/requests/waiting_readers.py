@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
-from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP, does, does_in_brief
+from perfdiag.diagnosis.evidence.locks.holder_sentences import does, does_in_brief
+from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP
 from perfdiag.diagnosis.evidence.requests.unread_time import delays_of, is_felt, meanwhile, read_after, unread_ns
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import locks_policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, does_in_brief
+from perfdiag.diagnosis.evidence.locks.holder_sentences import ROOTS, does_in_brief
 from perfdiag.diagnosis.evidence.session_waits import EVENTS, LOCK, chains_behind, looks_ns, wait_of
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.significance import thread_of

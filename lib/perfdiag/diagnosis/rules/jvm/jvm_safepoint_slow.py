@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.jvm.late_threads import Late, late_threads
 from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, stopped
-from perfdiag.diagnosis.evidence.locks.lock_holders import does_in_brief
+from perfdiag.diagnosis.evidence.locks.holder_sentences import does_in_brief
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Claims, Evidence, Finding, Mechanism, Outcome, Remedy, rule

@@ -15,20 +15,17 @@ from perfdiag.diagnosis.evidence.locks import (
     overlapping_readers,
 )
 from perfdiag.diagnosis.evidence.locks.database_locks import database_locks
+from perfdiag.diagnosis.evidence.locks.holder_sentences import does_in_brief, in_brief, path, remedy_of
 from perfdiag.diagnosis.evidence.locks.kernel_locks import subject_of
 from perfdiag.diagnosis.evidence.locks.lock_holders import (
     WAITS_OF_HOLDERS,
     Holder,
     code_of,
-    does_in_brief,
     holder_of,
-    in_brief,
     is_outside,
-    path,
-    remedy_of,
     under,
 )
-from perfdiag.diagnosis.evidence.requests.waits_in_turn import in_turn
+from perfdiag.diagnosis.evidence.requests.awaited_threads import in_turn
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import locks_policy

@@ -10,7 +10,8 @@ from perfdiag.common.text import named
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
+from perfdiag.diagnosis.evidence.locks.holder_sentences import ROOTS, does, does_in_brief
+from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.requests.awaited_threads import finding
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import parked_waits
 from perfdiag.diagnosis.evidence.requests.waiting_readers import waiting_readers
-from perfdiag.diagnosis.evidence.requests.waits_in_turn import THREAD, finding
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import (
     Check,
@@ -39,7 +39,7 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each kind of thread that requests wait for during a good part of their time."""
     time = model.request_time
     if time is None or not model.measured("requests"):
-        yield without_time(model, THREAD, "no requests were served")
+        yield without_time(model, "WAIT-THREAD-IN-REQUEST", "no requests were served")
         return
     known = parked_waits(model, time)
     found = [
@@ -53,9 +53,8 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
         yield finding(model, time, waits)
     if not found and not unread:
         part = sum(waits.ns for waits in known) / time.ns
-        yield or_unknown(
-            time, Check(THREAD, f"requests wait {percent(part)} of their time for other threads", part, "share")
-        )
+        text = f"requests wait {percent(part)} of their time for other threads"
+        yield or_unknown(time, Check("WAIT-THREAD-IN-REQUEST", text, part, "share"))
 
 
 __all__ = ["wait_thread_in_request"]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
+from perfdiag.diagnosis.evidence.requests.awaited_threads import finding
 from perfdiag.diagnosis.evidence.requests.unproven_futex_waits import parked_waits
-from perfdiag.diagnosis.evidence.requests.waits_in_turn import finding
 from perfdiag.diagnosis.evidence.session_waits import LOCK, activity
 from perfdiag.diagnosis.evidence.sql.idle_transactions import Behind, behind, idle, name_of
 from perfdiag.diagnosis.frame import conclude

@@ -1,4 +1,4 @@
-"""Threads that wait for each other in turn."""
+"""Requests that wait for other threads of the target: what three rules say of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks import lock_remedies
-from perfdiag.diagnosis.evidence.locks.lock_holders import ROOTS, SLEEP, does, does_in_brief
+from perfdiag.diagnosis.evidence.locks.holder_sentences import ROOTS, does, does_in_brief
+from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.requests.interpreter_locks import interpreter_lock
@@ -30,7 +31,6 @@ from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import PARKED
 
-LOCK, THREAD = "LOCK-CONTENTION", "WAIT-THREAD-IN-REQUEST"
 ALTERNATIVES = ["long polling: requests are meant to wait", "work that one thread does for several requests"]
 OWN_MUTEX = "a mutex of the program's own, whose holder runs"
 # What is waited for in these has findings that know whether it is slow: without one it departs from no norm.
@@ -48,8 +48,8 @@ def in_turn(model: Model) -> Iterable[Finding]:
 
 def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     """Return the finding on requests that wait for another thread of the target."""
-    code, row_ns = _code(model, waits.parts), by_pair(model)
-    rows = model.rows_of(PARKED, key=next(iter(waits.parts)))
+    code = sums_by_key((name, ns) for key in waits.parts for name, ns in waiting_code(model, PARKED, key).items())
+    row_ns, rows = by_pair(model), model.rows_of(PARKED, key=next(iter(waits.parts)))
     lock = interpreter_lock(model, rows[0].pid, waits.ns, code) if waits.in_turn else None
     holder = lock.holder if lock else thread_of(model, waits.holder)
     headline, claim, remedies = _headline(waits, _name(holder)), _claim(waits, _name(holder)), [fix(_remedy(waits))]
@@ -171,8 +171,4 @@ def _remedy(waits: Waits) -> str:
     return f"see what {waits.name} does: its time is these requests'; give it less to do, or add such threads"
 
 
-def _code(model: Model, keys: Iterable[str]) -> dict[str, int]:
-    return sums_by_key((name, ns) for key in keys for name, ns in waiting_code(model, PARKED, key).items())
-
-
-__all__ = ["THREAD", "finding", "in_turn"]
+__all__ = ["finding", "in_turn"]
