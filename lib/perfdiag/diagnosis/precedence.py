@@ -54,13 +54,20 @@ UNDECLARED: Mapping[Pair, str] = {
             "CPU-FREQUENCY-LOW CPU-SPINNING, CPU-SPINNING NUMA-REMOTE, CPU-FREQUENCY-LOW PROC-FORK-SLOW,"
             " NUMA-REMOTE PROC-FORK-SLOW, CPU-FREQUENCY-LOW GC-HEAVY, GC-HEAVY NUMA-REMOTE,"
             " CPU-FREQUENCY-LOW SQL-SLOW-QUERY, NUMA-REMOTE SQL-SLOW-QUERY,"
-            " CPU-FREQUENCY-LOW SQL-CONNECTION-CHURN, NUMA-REMOTE SQL-CONNECTION-CHURN",
+            " CPU-FREQUENCY-LOW SQL-CONNECTION-CHURN, NUMA-REMOTE SQL-CONNECTION-CHURN,"
+            " CPU-FREQUENCY-LOW NET-CHATTY, NET-CHATTY NUMA-REMOTE, NET-CHATTY VIRT-CLOCKSOURCE,"
+            " NET-CHATTY VIRT-CPU-MASKED, NET-CHATTY VIRT-EMULATED-DEVICE",
         ),
         (
             "samples stand in different functions",
             "CPU-SPINNING PROC-FORK-SLOW, CPU-SPINNING GC-HEAVY, GC-HEAVY PROC-CHILD-SLOW, GC-HEAVY PROC-FORK-SLOW,"
             " DIR-HUGE PROC-CHILD-SLOW, VIRT-CLOCKSOURCE VIRT-CPU-MASKED,"
             " VIRT-CLOCKSOURCE VIRT-EMULATED-DEVICE, VIRT-CPU-MASKED VIRT-EMULATED-DEVICE",
+        ),
+        (
+            "calls to peers are made in other functions",
+            "CPU-SPINNING NET-CHATTY, DIR-HUGE NET-CHATTY, NET-CHATTY PROC-CHILD-SLOW, NET-CHATTY PROC-FORK-SLOW,"
+            " NET-CHATTY SQL-CONNECTION-CHURN",
         ),
         (
             "servers of SQL neither poll, fork nor collect garbage while they run a statement",
@@ -78,7 +85,7 @@ UNDECLARED: Mapping[Pair, str] = {
         ),
         (
             f"one takes the time of a thread, the other what functions take in all threads{_BOTH}",
-            "CPU-SINGLE-THREAD DIR-HUGE, CPU-SINGLE-THREAD PROC-CHILD-SLOW",
+            "CPU-SINGLE-THREAD DIR-HUGE, CPU-SINGLE-THREAD NET-CHATTY, CPU-SINGLE-THREAD PROC-CHILD-SLOW",
         ),
         (
             f"why there are so many reads, and why each takes long{_BOTH}",

@@ -67,7 +67,9 @@ def build(recording: Recording) -> Model:
     accounts, threads = _attribute(recording, books, futexes, receiving)
     del books  # as large as the rows
     stacks = [receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks]
-    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve)
+    exchanges = exchanges_of(
+        recording.exchanges, recording.latencies, names.resolve, {thread.pid for thread in threads}
+    )
     chains = _chains(recording, futexes, receiving, names)
     time = _request_time(recording, exchanges, accounts, threads, futexes, chains, window_ns)
     if time and time.accompanied:

@@ -80,7 +80,7 @@ def _requests_time(report: Report, page: Page) -> Section:
     time = report.request_time
     assert time is not None
     rows = [_Row(name, ns, (), _numbers(report, name)) for name, ns in time.accounts.items() if ns]
-    many = plural(time.count, "request")
+    many = plural(time.count, "request") + (f" and {time.own_count:,} of its own" if time.own_count else "")
     title, remark = f"REQUEST TIME  {duration(time.ns)}, {many}", ""
     if time.excess:
         limits = {each.limit_ns for each in report.requests if each.over_slo and each.limit_ns is not None}

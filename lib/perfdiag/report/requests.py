@@ -26,7 +26,7 @@ def served(model: Model) -> list[contract.Request]:
 
 def answered(model: Model) -> contract.Percentiles | None:
     """Return how long all served requests took, None if there were none."""
-    whole = together(each.whole for each in model.exchanges if each.served)
+    whole = together(each.whole for each in model.exchanges if each.from_outside)
     return percentiles(whole) if whole.count else None
 
 
@@ -65,8 +65,14 @@ def time(model: Model) -> contract.RequestTime | None:
     if known is None:
         return None
     accounts = {printable(name): ns for name, ns in sorted(known.accounts.items(), key=lambda item: -item[1])}
+    own = [each.line.over_slo if known.excess else each.line.count for each in model.exchanges if each.internal]
     return contract.RequestTime(
-        count=known.count, ns=known.ns, excess=known.excess, median_over=known.median_over, accounts=accounts
+        count=known.count - sum(own),
+        own_count=sum(own),
+        ns=known.ns,
+        excess=known.excess,
+        median_over=known.median_over,
+        accounts=accounts,
     )
 
 

@@ -155,6 +155,11 @@ class NetworkPolicy(Family):
         0.5,
         "Many calls that take most of the requests' time are what users wait for.",
     )
+    chatty_endless_calls = count(
+        100,
+        "So many calls are no design: with what they cost on CPUs, some 20 us each, they take most of the request "
+        "where their answers take a quarter.",
+    )
     chatty_owned_share = share(
         0.5,
         "Where most calls are made for no request (in the background), none are counted per request.",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perfdiag.common.text import printable
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import fine_edges_ns
 from perfdiag.recording.packed_numbers import Counts
+
+ASKED_INSIDE = 0.95  # of the requests of a place: some calls are lost, or begin before the window
+_UNIX = "unix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,12 @@ class Exchange:
     first_byte: Latencies = Latencies()
     read_delay: Latencies = Latencies()
     connect: Latencies = Latencies()
+    internal: bool = False  # requests that nobody but the target itself asks
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether these are requests of others: how long the target's own take among its processes, nobody feels."""
+        return self.served and not self.internal
 
     @property
     def served(self) -> bool:
@@ -129,10 +138,37 @@ def calls_ns(calls: Iterable[Exchange]) -> int:
     return sum(each.waited_ns + each.connect.sum_ns for each in calls)
 
 
+def _asked_inside(lines: Iterable[schema.Exchange], pids: Collection[int]) -> set[str]:
+    """Return the places where (nearly) all requests are the target's own calls, if others are asked elsewhere: who
+    made a unix socket is known of calls, and where it lies of requests, so all of them are one place."""
+    served: defaultdict[str, int] = defaultdict(int)
+    own: defaultdict[str, int] = defaultdict(int)
+    objects: defaultdict[str, set[str]] = defaultdict(set)
+    for line in lines:
+        kind, _, rest = line.object.partition(":")
+        if line.direction == "accepted":
+            place = line.object if kind == "port" else _UNIX
+            served[place] += line.count
+            objects[place].add(line.object)
+        elif kind == "unix" and rest.partition(":")[0].isdecimal() and int(rest.partition(":")[0]) in pids:
+            own[_UNIX] += line.count
+        elif kind == "peer" and is_loopback(rest.rpartition(":")[0]):
+            own[f"port:{rest.rpartition(':')[2]}"] += line.count
+    inside = {place for place, count in served.items() if count and own[place] >= ASKED_INSIDE * count}
+    if not any(count for place, count in served.items() if place not in inside):
+        return set()
+    return {each for place in inside for each in objects[place]}
+
+
 def exchanges_of(
-    lines: Iterable[schema.Exchange], latencies: Iterable[schema.Latency], resolve: Callable[[str], str] = printable
+    lines: Sequence[schema.Exchange],
+    latencies: Iterable[schema.Latency],
+    resolve: Callable[[str], str] = printable,
+    pids: Collection[int] = (),
 ) -> list[Exchange]:
-    """Return the exchanges of a recording, those that took most time first; `resolve` tells objects for people."""
+    """Return the exchanges of a recording, those that took most time first; `resolve` tells objects for people, and
+    `pids` are the target's processes."""
+    inside = _asked_inside(lines, pids)
     timed: defaultdict[tuple[str, str, str], dict[str, Latencies]] = defaultdict(dict)
     for each in latencies:
         timed[each.object, each.name, each.direction][each.measure] = Latencies(
@@ -147,6 +183,7 @@ def exchanges_of(
             Exchange(
                 line,
                 resolve(line.object),
+                internal=line.direction == "accepted" and line.object in inside,
                 **{
                     measure: of_line[measure]
                     for measure in ("whole", "first_byte", "read_delay", "connect")

@@ -88,6 +88,7 @@ class RequestTime(Part, frozen=True, kw_only=True):
     """The time of all requests, which shares of findings are of; None if it is unknown."""
 
     count: int
+    own_count: int  # beside these, in `ns`, too: what the target's processes ask of each other
     ns: int
     excess: bool  # of requests over the objective alone, what they took beyond the median of their name
     median_over: bool  # of a name the median itself is over it: of that name, all they took

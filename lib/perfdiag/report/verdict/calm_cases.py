@@ -42,7 +42,7 @@ def _is_unknown(it: Situation) -> bool:
 def _answers_at_once(it: Situation) -> bool:
     """Return whether it has answered so many requests, nobody's was left, and they took so little time that what its
     threads are blocked in is none of their business."""
-    many = sum(each.line.count for each in it.model.exchanges if each.served) >= ENOUGH_REQUESTS
+    many = sum(each.line.count for each in it.model.exchanges if each.from_outside) >= ENOUGH_REQUESTS
     return (many and it.are_prompt) or (is_fast_server(it.model) and not it.owed)
 
 

@@ -73,7 +73,7 @@ def unseen(model: Model) -> list[str]:
 
 
 def _whole(model: Model) -> Latencies:
-    return together(each.whole for each in model.exchanges if each.served)
+    return together(each.whole for each in model.exchanges if each.from_outside)
 
 
 def _ports(sockets: Sequence[Listener]) -> str:

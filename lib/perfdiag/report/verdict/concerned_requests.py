@@ -19,7 +19,7 @@ MOSTLY = 0.9  # of what a cause takes of all requests
 def answered(model: Model, cause: Finding | None = None) -> str:
     """Return the sentence on how long requests took, also if only those over the objective rank the findings; ""
     without any. If nearly all that a cause takes is of one name, which fewer than half have, of these."""
-    served = [each for each in model.exchanges if each.served]
+    served = [each for each in model.exchanges if each.from_outside]
     whole = together(each.whole for each in served)
     if not whole.count:
         return ""

@@ -26,6 +26,8 @@ LOCK_SPINS = (
     "mutex_spin_on_owner",
     "rwsem_optimistic_spin",
 )
+# Kinds that tell what calls to others cost on CPUs.
+LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "receiving packets"
 GENERAL = "make fewer, larger system calls, and reuse memory (see the functions above)"
 
 INNERMOST = 2  # functions of a wait that tell what it is for: those further out are part of many
@@ -159,17 +161,17 @@ KINDS = (
         "read /proc, /sys and cgroup files less often",
     ),
     Kind(
-        "receiving packets",
+        PACKETS,
         ("net_rx_action", "__napi_poll", "napi_", "process_backlog"),
         "send larger messages, and enable segmentation and receive offload (ethtool -k INTERFACE)",
     ),
     Kind(  # before the network, whose functions unix sockets share
-        "pipes and local sockets",
+        LOCAL_SOCKETS,
         ("pipe_read", "pipe_write", "anon_pipe_", "unix_stream_", "unix_dgram_"),
         "read and write larger pieces: 64 KiB or more at a time, or several messages in one write",
     ),
     Kind(
-        "the network",
+        NETWORK,
         ("tcp_", "udp_", "ip_", "__sys_sendto", "__sys_recvfrom", "____sys_sendmsg", "____sys_recvmsg", "sock_"),
         "move more data per call: collect before sending, larger receive buffers, sendmmsg and recvmmsg for datagrams",
     ),
@@ -194,15 +196,23 @@ class Work:
 
 def work(samples: CpuSamples, of: Callable[[schema.Stack], bool] = lambda _: True) -> list[Work]:
     """Return the purposes of kernel time, or of some of its samples, the largest first; none from too few samples."""
-    if samples.count < cpu_policy.samples_for_function:
-        return []
-    counts = sums_by_key(
-        (_purpose(stack.kernel), stack.count) for stack in samples.stacks if stack.kernel and of(stack)
-    )
+    counts = _counts(samples, of)
     inside = sum(counts.values())
     remedies = {kind.name: kind.remedy for kind in KINDS}
     ranked = sorted((item for item in counts.items() if item[0]), key=lambda item: -item[1])
     return [Work(name, part_of(count, inside), remedies.get(name, "")) for name, count in ranked[:3]]
+
+
+def part_of_work(samples: CpuSamples, *names: str) -> float:
+    """Return the part of kernel time for some purposes, 0 to 1; 0 from too few samples."""
+    counts = _counts(samples, lambda _: True)
+    return sum(counts.get(name, 0) for name in names) / sum(counts.values()) if counts else 0.0
+
+
+def _counts(samples: CpuSamples, of: Callable[[schema.Stack], bool]) -> dict[str, int]:
+    """Return the number of samples by purpose, nothing of too few."""
+    stacks = samples.stacks if samples.count >= cpu_policy.samples_for_function else ()
+    return sums_by_key((_purpose(stack.kernel), stack.count) for stack in stacks if stack.kernel and of(stack))
 
 
 def awaited(stacks: Sequence[schema.Stack]) -> Kind | None:
@@ -219,7 +229,7 @@ def awaited(stacks: Sequence[schema.Stack]) -> Kind | None:
 def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:
     """Return the remedies for proven kinds of work."""
     proven = [each for each in found if each.proven]
-    small = _small_calls(model) if any(each.name in ("files", "pipes and local sockets") for each in proven) else ""
+    small = _small_calls(model) if any(each.name in ("files", LOCAL_SOCKETS) for each in proven) else ""
     texts = ([small] if small else []) + [each.remedy for each in proven if each.remedy]
     return [fix(text) for text in texts]
 
@@ -246,4 +256,16 @@ def _purpose(functions: Sequence[str]) -> str:
     return next((f"{plain(call)}()" for call in calls), "")
 
 
-__all__ = ["GENERAL", "LOCK_SPINS", "Kind", "Work", "awaited", "remedies", "work"]
+__all__ = [
+    "GENERAL",
+    "LOCAL_SOCKETS",
+    "LOCK_SPINS",
+    "NETWORK",
+    "PACKETS",
+    "Kind",
+    "Work",
+    "awaited",
+    "part_of_work",
+    "remedies",
+    "work",
+]

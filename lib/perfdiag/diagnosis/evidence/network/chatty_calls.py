@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.evidence.cpu.kernel_work import LOCAL_SOCKETS, NETWORK, PACKETS, part_of_work
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.requests.calls import claimed, longer_ns, of_requests_ns
 from perfdiag.diagnosis.policy import network_policy
@@ -13,6 +15,7 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange, Latencies
 
 ACCOUNTS = ("net.receive", "ipc.unix")
+KERNEL = "cpu.kernel"
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,10 @@ class ChattyCalls:
         return self.part(model) >= network_policy.chatty_share
 
     def severity(self, model: Model, fault_share: float = network_policy.chatty_most_share) -> Severity:
-        """Return WARNING where they are very many and at least that part of the requests' time."""
+        """Return WARNING where they are very many and at least that part of the requests' time; of a hundred each costs
+        so much beside its answer that less is enough."""
+        if self.times >= network_policy.chatty_endless_calls:
+            fault_share = network_policy.chatty_share
         fault = self.times >= network_policy.chatty_many_calls and self.part(model) >= fault_share
         return Severity.WARNING if fault else Severity.INFO
 
@@ -50,7 +56,7 @@ class ChattyCalls:
         return max(self._waited(model), self._outstanding(model))
 
     def _outstanding(self, model: Model) -> float:
-        served = [each.line for each in model.exchanges if each.served]
+        served = [each.line for each in model.exchanges if each.from_outside]
         requests_ns = sum(line.sum_ns for line in served)
         known_ns = min(self.latencies.sum_ns, sum(line.peers_ns for line in served))
         return min(1.0, known_ns / requests_ns) if requests_ns else 0.0
@@ -75,6 +81,16 @@ class ChattyCalls:
         }
         return claimed(waits, self._requests_ns(model))
 
+    def sending_ns(self, model: Model) -> int:
+        """Return the kernel's work of sending many questions and receiving their answers, as far as the messages of all
+        exchanges are these."""
+        if self.times < network_policy.chatty_many_calls:
+            return 0
+        local = self.call.line.object.startswith("unix:")
+        part = part_of_work(CpuSamples(model), *([LOCAL_SOCKETS] if local else [NETWORK, PACKETS]))
+        messages = sum(each.line.count for each in model.exchanges if each.from_outside or not each.served)
+        return round(model.ns(KERNEL) * part * self.share * self.call.line.count / max(1, messages))
+
     def _rows(self, model: Model) -> list[Row]:
         return model.rows_of(*ACCOUNTS, key=self.call.line.object)
 
@@ -91,4 +107,4 @@ class ChattyCalls:
         )
 
 
-__all__ = ["ACCOUNTS", "ChattyCalls"]
+__all__ = ["ACCOUNTS", "KERNEL", "ChattyCalls"]

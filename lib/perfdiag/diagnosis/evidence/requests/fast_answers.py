@@ -11,13 +11,13 @@ from perfdiag.model.requests.exchanges import together
 @once
 def answering_ns(model: Model) -> int:
     """Return the time of all requests that were answered, whether or not what they waited for is known."""
-    return sum(each.whole.sum_ns for each in model.exchanges if each.served)
+    return sum(each.whole.sum_ns for each in model.exchanges if each.from_outside)
 
 
 @once
 def answers_fast(model: Model) -> bool:
     """Return whether many requests were answered, 99 of 100 of them fast, and none waits for long."""
-    served = [each for each in model.exchanges if each.served]
+    served = [each for each in model.exchanges if each.from_outside]
     whole = together(each.whole for each in served)
     p99_ns = whole.quantile_ns(0.99)
     waits = any(each.line.unanswered or each.line.oldest_ns >= network_policy.slow_answer_ns for each in served)
@@ -33,7 +33,7 @@ def answers_fast(model: Model) -> bool:
 def is_fast_server(model: Model) -> bool:
     """Return whether the target answers all of its requests fast: more than checks of its health ask, and each of them
     was followed."""
-    lines = [each.line for each in model.exchanges if each.served]
+    lines = [each.line for each in model.exchanges if each.from_outside]
     followed = not not_followed(model) and not any(line.declined or line.untimed for line in lines)
     asked = sum(line.count for line in lines) >= general_policy.requests_of_server
     return asked and followed and answers_fast(model)

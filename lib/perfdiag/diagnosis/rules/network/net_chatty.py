@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
-from perfdiag.diagnosis.evidence.network.chatty_calls import ACCOUNTS, ChattyCalls
+from perfdiag.diagnosis.evidence.network.chatty_calls import ACCOUNTS, KERNEL, ChattyCalls
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, not_followed, without_time
 from perfdiag.diagnosis.frame import conclude
@@ -21,13 +21,14 @@ ID = "NET-CHATTY"
 @rule(
     ID,
     title="Requests make many short calls",
-    accounts=ACCOUNTS,
+    accounts=(*ACCOUNTS, KERNEL),
     meaning="Each request makes many calls to the same peer, one after the other. No answer is slow: the number of"
     " calls takes the time.",
     measured="Calls of requests by peer, from the last byte sent to the first byte of the answer. Needs at least"
     " five calls a request, a quarter of the requests' time, and half of the calls' time in calls of at"
     " most 1 ms (from ten calls on: 10 ms), or two of the shortest round trips. A warning from ten calls and"
-    " half of the time on.",
+    " half of the time on, or a hundred and a quarter. From ten calls on the kernel's work for them counts, too, by"
+    " sampled stacks.",
     alternatives="The protocol cannot ask for several things at once; a background job makes its calls on the same"
     " threads.",
     remedies="Ask for everything at once: a join, a batch, a pipeline, a cache.",
@@ -36,6 +37,7 @@ ID = "NET-CHATTY"
         "NET-PEER-SLOW",
         "IPC-PEER-SLOW",
         "NET-SELF-SLOW",
+        "CPU-KERNEL-HEAVY",
     ),
 )
 def chatty(model: Model) -> Iterable[Outcome]:
@@ -61,7 +63,7 @@ def _calls_a_request(model: Model, call: Exchange) -> float:
 @once
 def _owned_of_a_request(model: Model) -> float:
     """Return the part of calls that requests made, by their number. It is known only of all peers together, by time."""
-    served = [each.line for each in model.exchanges if each.served]
+    served = [each.line for each in model.exchanges if each.from_outside]
     all_ns = sum(each.line.sum_ns + each.connect.sum_ns for each in model.exchanges if not each.served)
     owned = min(1.0, sum(line.peers_ns for line in served) / all_ns) if all_ns else 0.0
     count = sum(line.count for line in served)
@@ -69,26 +71,28 @@ def _owned_of_a_request(model: Model) -> float:
 
 
 def _finding(model: Model, calls: ChattyCalls) -> Finding:
+    sending_ns = calls.sending_ns(model)
     line, name, number = calls.call.line, name_of(calls.call.line.object, calls.call.object), calls.times
     middle, mean_ns = calls.latencies.quantile_ns(0.5) or 0, line.sum_ns // max(1, line.count)
     return conclude(
         model,
-        calls.claims(model),
-        headline=f"Each request calls {brief(name)} {number:.0f} times; no answer is slow",
+        calls.claims(model) | ({KERNEL: sending_ns} if sending_ns else {}),
+        headline=f"Each request calls {brief(name)} {number:,.0f} times; no answer is slow",
         claim=(
-            f"Each request calls {name} {number:.0f} times, {about(middle)} each: together"
+            f"Each request calls {name} {number:,.0f} times, {about(middle)} each: together"
             f" {percent(calls.part(model))} of the requests' time. No answer is slow; there are too many calls."
         ),
         mechanism=Mechanism.MANY,
         severity=calls.severity(model),
         evidence=[
-            Evidence(f"{number:.1f} calls to {name} a request", number, "count", "sockets"),
+            Evidence(f"{number:,.1f} calls to {name} a request", number, "count", "sockets"),
             Evidence(
                 f"{line.count:,} calls, {duration(mean_ns)} each on average, p50 {about(middle)}",
                 float(line.sum_ns),
                 "ns",
                 "sockets",
             ),
+            *([_sending(sending_ns)] if sending_ns else []),
         ],
         remedies=[
             fix("ask once instead of many times: a join or a list of keys instead of a loop, a batch"),
@@ -97,8 +101,13 @@ def _finding(model: Model, calls: ChattyCalls) -> Finding:
             ),
         ],
         alternatives=["the protocol cannot ask for several things at once"],
-        verify=measured(model, f"fewer calls to {name} a request, now {number:.0f}"),
+        verify=measured(model, f"fewer calls to {name} a request, now {number:,.0f}"),
     )
+
+
+def _sending(ns: int) -> Evidence:
+    text = f"{duration(ns)} in the kernel to send the questions and receive the answers"
+    return Evidence(text, float(ns), "ns", "stack samples")
 
 
 __all__ = ["chatty"]
