@@ -141,10 +141,11 @@ class Reader:
             elif directory.controller is None and any(f"{directory.path}/{file}" in self._texts for file in files):
                 yield directory, 2
 
-    def inode(self, path: str) -> int | None:
-        """Return the inode number that was recorded with a directory."""
-        words = words_of(self._texts.text(path))
-        return number(words[2]) if len(words) == 3 else None
+    def _place(self, directory: Directory, version: int) -> tuple[str, int, tuple[int, ...], int | None, int]:
+        """Return what all kinds of groups share, in the order of `Cgroup`."""
+        words = words_of(self._texts.text(directory.path))
+        inode = number(words[2]) if len(words) == 3 else None
+        return directory.path, version, tuple(directory.pids), inode, directory.depth
 
     def _number(self, directory: Directory, file: str) -> int | None:
         path = f"{directory.path}/{file}"
@@ -172,11 +173,7 @@ class Reader:
             else:
                 quota, period_us = self._quota_1(directory)
             yield CpuGroup(
-                directory.path,
-                version,
-                tuple(directory.pids),
-                self.inode(directory.path),
-                directory.depth,
+                *self._place(directory, version),
                 quota_cpus=quota,
                 period_ns=_times_1000(period_us),
                 weight=self._number(directory, "cpu.weight" if version == 2 else "cpu.shares"),
@@ -210,11 +207,7 @@ class Reader:
             first = version == 1
             limit = self._limit(directory, "memory.limit_in_bytes" if first else "memory.max")
             yield MemoryGroup(
-                directory.path,
-                version,
-                tuple(directory.pids),
-                self.inode(directory.path),
-                directory.depth,
+                *self._place(directory, version),
                 limit_bytes=limit,
                 high_bytes=None if first else self._limit(directory, "memory.high"),
                 usage_bytes=self._number(directory, "memory.usage_in_bytes" if first else "memory.current"),
@@ -241,11 +234,7 @@ class Reader:
         for directory, version in self._of("blkio", "io.max", "io.stat"):
             begin, end = (_by_device(self._texts.text(f"{directory.path}/io.stat", p)) for p in ("begin", "end"))
             yield IoGroup(
-                directory.path,
-                version,
-                tuple(directory.pids),
-                self.inode(directory.path),
-                directory.depth,
+                *self._place(directory, version),
                 limits=self._limits_1(directory)
                 if version == 1
                 else _by_device(self._texts.text(f"{directory.path}/io.max")),
@@ -266,11 +255,7 @@ class Reader:
         """Yield task limits."""
         for directory, version in self._of("pids", "pids.max"):
             yield PidsGroup(
-                directory.path,
-                version,
-                tuple(directory.pids),
-                self.inode(directory.path),
-                directory.depth,
+                *self._place(directory, version),
                 limit=self._limit(directory, "pids.max"),
                 current=self._number(directory, "pids.current"),
                 refused=self._delta(directory, "pids.events").get("max"),
