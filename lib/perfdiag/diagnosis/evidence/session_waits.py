@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.debuggers import POSTGRES_PORT, port_option
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.significance import still_waiting
@@ -74,11 +75,11 @@ def looks_ns(model: Model, keys: Iterable[str]) -> int:
 
 @once
 def _looks_ns(model: Model) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for row in model.rows_of(LOCK):
-        looked_ns = row.distribution.buckets.get(LOOK_BUCKET, 0) * sql_policy.deadlock_timeout_ns
-        found[row.key] += min(looked_ns, row.distribution.sum_ns)
-    return found
+    waits = ((row.key, row.distribution) for row in model.rows_of(LOCK))
+    return sums_by_key(
+        (key, min(each.buckets.get(LOOK_BUCKET, 0) * sql_policy.deadlock_timeout_ns, each.sum_ns))
+        for key, each in waits
+    )
 
 
 def open_waits(

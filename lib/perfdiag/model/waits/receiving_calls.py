@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED, PIPE
 
@@ -124,16 +124,13 @@ def _between_requests(
     Whoever reads on while another thread answers waits for the next request.  Where nothing on a port is answered it is
     not known what a request is there.
     """
-    arriving: defaultdict[str, int] = defaultdict(int)
-    for line in exchanges:
-        if line.direction == "accepted":
-            unfinished_ns = (line.open + line.unanswered) * window_ns if line.count else 0
-            arriving[line.object] += line.arriving_ns + unfinished_ns
-    clients: defaultdict[str, list[str]] = defaultdict(list)
-    for peer in waited:
-        port = f"port:{local.get(peer, '').rpartition(':')[2]}"
-        if port in arriving:
-            clients[port].append(peer)
+    arriving = sums_by_key(
+        (line.object, line.arriving_ns + ((line.open + line.unanswered) * window_ns if line.count else 0))
+        for line in exchanges
+        if line.direction == "accepted"
+    )
+    ports = ((f"port:{local.get(peer, '').rpartition(':')[2]}", peer) for peer in waited)
+    clients = groups_by_key((port, peer) for port, peer in ports if port in arriving)
     return frozenset(
         peer
         for port, peers in clients.items()

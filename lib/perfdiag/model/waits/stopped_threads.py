@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID
 from perfdiag.recording import schema
 from perfdiag.recording.recording import Recording
@@ -56,11 +57,8 @@ def _words(own: list[schema.Thread], vm_threads: set[int], details: list[schema.
     itself: a lock that it shares with them is one of the virtual machine's operations."""
     helpers = re.compile(IDLE_BY_ID["jvm"].threads)
     shared = {(line.pid, futex.object) for line in own if line.tid in vm_threads for futex in line.futexes}
-    balance: defaultdict[tuple[int, str], int] = defaultdict(int)
     # Lists of threads are short; the process's sums have the rest.
-    for detail in details:
-        if detail.waker_tid in vm_threads:
-            balance[detail.pid, detail.object] += detail.sum_ns
+    balance = sums_by_key(((each.pid, each.object), each.sum_ns) for each in details if each.waker_tid in vm_threads)
     for line in own:
         for futex in line.futexes:
             if balance.get((line.pid, futex.object)):

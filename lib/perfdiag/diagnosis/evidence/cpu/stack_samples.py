@@ -81,11 +81,8 @@ class CpuSamples:
 
         What has no name is summed up by module: single addresses would hide how much it is.
         """
-        counts: Counter[str] = Counter()
-        for stack in self.stacks:
-            if bool(stack.kernel) is kernel:
-                frames = stack.kernel or stack.user
-                counts[_function(frames[0]) if frames else "unknown code"] += stack.count
+        frames = ((each.kernel or each.user, each.count) for each in self.stacks if bool(each.kernel) is kernel)
+        counts = sums_by_key((_function(names[0]) if names else "unknown code", count) for names, count in frames)
         return [(plain(name), self._part(count)) for name, count in counts.most_common(number)]
 
     def hot_spot(self) -> tuple[str, Part] | None:

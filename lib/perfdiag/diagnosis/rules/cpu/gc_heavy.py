@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits
@@ -100,10 +100,10 @@ def _serving(model: Model) -> set[int]:
 
 def _locks(model: Model, garbage: Collection) -> dict[Claim, int]:
     """Return the locks for which mostly the collector waited."""
-    weights: Counter[str] = Counter()
-    for stack in model.wait_stacks(LOCK):
-        weight = stack.weight_ns or 1
-        weights[stack.object] += weight if garbage.collects(stack) else -weight
+    weights = sums_by_key(
+        (stack.object, (stack.weight_ns or 1) * (1 if garbage.collects(stack) else -1))
+        for stack in model.wait_stacks(LOCK)
+    )
     return {(row.account, row.key): row.distribution.sum_ns for row in model.rows_of(LOCK) if weights[row.key] > 0}
 
 

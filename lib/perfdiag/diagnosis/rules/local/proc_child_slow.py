@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
 from perfdiag.common.units import counted
 from perfdiag.diagnosis.evidence.fix_checks import less, measured
@@ -210,11 +211,12 @@ def _children(model: Model, parent: ThreadLedger) -> Children:
     own = [thread for thread in model.threads if parents.get(thread.pid) == str(parent.pid)]
     # Of whom another parent is known, none is a child of this one.
     others = [thread for thread in model.threads if thread.pid != parent.pid and not parents.get(thread.pid)]
-    sums: dict[str, int] = {}
-    for thread in own or others:
-        for name, total in thread.accounts.items():
-            if name != CHILD and total.ns:  # a child that waits for its own children: those are measured, too
-                sums[name] = sums.get(name, 0) + total.ns
+    sums = sums_by_key(
+        (name, total.ns)
+        for thread in own or others
+        for name, total in thread.accounts.items()
+        if name != CHILD and total.ns  # a child that waits for its own children: those are measured, too
+    )
     if own:
         return Children("They", sums, own, "/proc/PID/status")
     limit = f"it is unknown whose children these processes of {subject(model)} are"

@@ -187,12 +187,11 @@ def _pids(rows: Iterable[Row]) -> dict[str, list[int]]:
 
 
 def _by_process(rows: Iterable[Row]) -> dict[tuple[int, str], int]:
-    found: dict[tuple[int, str], int] = {}
-    for row in rows:
-        number = row.key.split(":", 2)[1]
-        who = int(number) if number.isdecimal() else 0, comm_of(row.key)
-        found[who] = found.get(who, 0) + row.distribution.sum_ns
-    return found
+    numbers = ((row, row.key.split(":", 2)[1]) for row in rows)
+    return sums_by_key(
+        ((int(number) if number.isdecimal() else 0, comm_of(row.key)), row.distribution.sum_ns)
+        for row, number in numbers
+    )
 
 
 def _others(rows: Iterable[Row]) -> list[Other]:

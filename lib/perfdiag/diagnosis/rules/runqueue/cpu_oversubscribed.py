@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.fix_checks import time_under
@@ -286,10 +287,8 @@ def _bound_threads(model: Model, crowd: _Crowd) -> list[ThreadLedger]:
 
 def _many_processes(crowd: _Crowd) -> bool:
     """Return whether processes queue behind each other (a build, xargs), rather than the threads of one."""
-    by_process: dict[int, int] = {}
-    for thread in crowd.threads:
-        # Ended processes are folded under pid 0: divide by their number.
-        by_process[thread.pid] = by_process.get(thread.pid, 0) + queued_ns(thread) // max(1, thread.processes)
+    # Ended processes are folded under pid 0: divide by their number.
+    by_process = sums_by_key((each.pid, queued_ns(each) // max(1, each.processes)) for each in crowd.threads)
     return 2 * max(by_process.values(), default=0) < sum(map(queued_ns, crowd.threads))
 
 
