@@ -7,29 +7,30 @@ import math
 import pytest
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.facts.cgroup import PidsGroup
-from perfdiag.facts.user_tasks import PATH
 from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings, knowing, silence
 
 ID = "PROC-LIMIT"
-OTHER = "7 9 9 9 99999"  # no target
+OTHER = "9 9 9 99999"  # no target
 GROUP = "/sys/fs/cgroup/app.slice"
 
 
 def target(*users: str, **group: float | None) -> Model:
     """Return a target, with what the recorder tells of users, or its control group."""
-    model = Builder().thread("app", cpu_user="1 s").fact(PATH, "".join(f"{line}\n" for line in users)).model()
+    model = (
+        Builder().thread("app", cpu_user="1 s").fact("/user_tasks/1000", "".join(f"{line}\n" for line in users)).model()
+    )
     return knowing(model, pids_groups=[PidsGroup(GROUP, 2, (100,), 7, 1, **group)]) if group else model
 
 
 def test_a_user_at_the_limit() -> None:
     pid = target().threads[0].pid
-    found = finding(target(f"1000 60 50 64 {pid}", OTHER, f"1000 60 61 64 {pid}", "x"), ID)
+    found = finding(target(f"60 50 64 {pid}", OTHER, f"60 61 64 {pid}", "x"), ID)
     assert found.severity is Severity.WARNING and not found.claims and found.headline.startswith("User 1000 can start")
     assert f"prlimit --pid {pid} --nproc=100:100" in [each.text for each in found.remedies]
-    unlimited = finding(target(f"1000 60 50 unlimited {pid}"), ID)
+    unlimited = finding(target(f"60 50 unlimited {pid}"), ID)
     assert unlimited.remedies[1].undo == f"prlimit --pid {pid} --nproc=50:unlimited"
 
 
@@ -46,6 +47,11 @@ def test_a_full_control_group(current: int, refused: int | None, severity: Sever
 def test_room_for_more() -> None:
     assert not findings(target(OTHER), ID) and check(target(OTHER), ID).large is False
     assert check(target(limit=10, current=8, refused=0), ID).large is True
+
+
+def test_root_is_held_to_none() -> None:
+    model = Builder().thread("app", cpu_user="1 s").fact("/proc/100/status", "Name:\tapp\nUid:\t0\t0\t0\t0\n").model()
+    assert check(model, ID).text == "no limit of tasks holds for root"
 
 
 def test_nobody_looked() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from perfdiag.facts.texts import Texts, lines_of, number, words_of
 
-PATH = "/user_tasks"  # of the recorder: no file
+PATTERN = r"/user_tasks/([0-9]{1,10})"  # of the recorder: no file
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +22,18 @@ class UserAtLimit:
 
 
 def read_users_at_limit(texts: Texts) -> Sequence[UserAtLimit] | None:
-    """Read all processes of the host that are at it, targets or not; None where nobody looked."""
-    if PATH not in texts:
-        return None
-    found = []
-    for line in lines_of(texts.text(PATH)):
-        values = [number(word) for word in words_of(line)]
-        if len(values) != 5:
-            continue
-        user, tasks, limit, hard, pid = values
-        if user is not None and tasks is not None and limit is not None and pid is not None and tasks >= limit:
-            found.append(UserAtLimit(user, tasks, limit, hard, pid))
-    return found
+    """Read the processes that are at it of all users of targets, targets or not; None where nobody looked."""
+    found, asked = [], False
+    for path, match in texts.match(PATTERN):
+        asked = True
+        for line in lines_of(texts.text(path)):
+            values = [number(word) for word in words_of(line)]
+            if len(values) != 4:
+                continue
+            tasks, limit, hard, pid = values
+            if tasks is not None and limit is not None and pid is not None and tasks >= limit:
+                found.append(UserAtLimit(int(match[1]), tasks, limit, hard, pid))
+    return found if asked else None
 
 
 def nearest_of(users: Sequence[UserAtLimit], pids: Collection[int]) -> Sequence[UserAtLimit]:
@@ -45,4 +45,4 @@ def nearest_of(users: Sequence[UserAtLimit], pids: Collection[int]) -> Sequence[
     return list(least.values())
 
 
-__all__ = ["PATH", "UserAtLimit", "nearest_of", "read_users_at_limit"]
+__all__ = ["PATTERN", "UserAtLimit", "nearest_of", "read_users_at_limit"]

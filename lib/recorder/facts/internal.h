@@ -87,9 +87,9 @@ void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact);
 #define FILE_SYSTEMS_FACT "/file_systems/" /* and the process */
 void fact_read_file_systems(const struct wanted *wanted, struct fact_text *fact);
 
-/* Which processes may start no more tasks, as their user has too many: facts/user_tasks.c. */
-#define USER_TASKS_FACT "/user_tasks"
-void fact_read_user_tasks(struct fact_text *fact);
+/* Which processes of a user may start no more tasks: facts/user_tasks.c. */
+#define USER_TASKS_FACT "/user_tasks/" /* and the user */
+void fact_read_user_tasks(const struct wanted *wanted, struct fact_text *fact);
 
 /* Counters of a Java virtual machine: facts/hotspot.c. */
 #define HOTSPOT_FACTS "/hotspot/" /* and the process */

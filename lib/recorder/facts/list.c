@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "facts/hotspot.h"
@@ -322,6 +323,19 @@ int facts_list(struct wanted_list *list, enum facts_phase phase, const pid_t *pi
 	return err;
 }
 
+/* Of the user of a process, unless that is root, who is held to no limit of tasks. */
+static int add_user_tasks(struct wanted_list *list, pid_t pid)
+{
+	struct stat process;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (stat(path, &process) || !process.st_uid)
+		return 0;
+	snprintf(path, sizeof(path), USER_TASKS_FACT "%u", process.st_uid);
+	return wanted_has(list, path) ? 0 : wanted_add(list, path, 0, NULL);
+}
+
 int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count)
 {
 	int err = 0;
@@ -342,8 +356,8 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 		snprintf(path, sizeof(path), FILE_SYSTEMS_FACT "%d", pids[i]);
 		err = err ?: wanted_add(list, path, 0, NULL);
 	}
-	if (!err && phase == FACTS_END)
-		err = wanted_add(list, USER_TASKS_FACT, 0, NULL);
+	for (size_t i = 0; i < count && !err && phase == FACTS_END; i++)
+		err = add_user_tasks(list, pids[i]);
 	return err;
 }
 

@@ -243,8 +243,8 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 		return fact_read_listeners(wanted, fact);
 	if (strncmp(wanted->path, FILE_SYSTEMS_FACT, strlen(FILE_SYSTEMS_FACT)) == 0)
 		return fact_read_file_systems(wanted, fact);
-	if (strcmp(wanted->path, USER_TASKS_FACT) == 0)
-		return fact_read_user_tasks(fact);
+	if (strncmp(wanted->path, USER_TASKS_FACT, strlen(USER_TASKS_FACT)) == 0)
+		return fact_read_user_tasks(wanted, fact);
 	if (strncmp(wanted->path, HOTSPOT_FACTS, strlen(HOTSPOT_FACTS)) == 0)
 		return fact_read_hotspot(wanted, fact);
 	real_path(wanted->path, path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which processes may start no more tasks, because their user has as many as their RLIMIT_NPROC allows?  Threads of all
- * processes count, by their owner.  Root is not held to that limit.
+ * Which processes of a user may start no more tasks, because the user has as many as their RLIMIT_NPROC allows?  Threads of
+ * all processes count, by their owner.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -16,24 +16,15 @@
 #include "base/cleanup.h"
 #include "facts/internal.h"
 
-#define PROCESSES_MAX 65536
-#define USERS_MAX 256
-#define STAT_THREADS 17 /* fields behind the state, which is the first one behind the name's bracket */
+#define PROCESSES_MAX 65536 /* of one user */
+#define STAT_THREADS 17	    /* fields behind the state, which is the first one behind the name's bracket */
 #define LIMIT_OF_TASKS "\nMax processes "
 
-struct user_tasks {
-	uid_t user;
+struct user {
+	uid_t id;
 	unsigned long tasks;
-};
-
-struct owned_process {
-	unsigned int pid, user; /* `user`: which of the users */
-};
-
-struct users {
-	struct user_tasks found[USERS_MAX];
-	size_t count, processes;
-	struct owned_process process[PROCESSES_MAX];
+	size_t count;
+	unsigned int pids[PROCESSES_MAX];
 };
 
 /* Reads the beginning of /proc/PID/NAME. */
@@ -66,68 +57,59 @@ static unsigned long threads_of(int proc, unsigned int pid, ino_t own_namespace)
 	return at ? strtoul(at, NULL, 10) : 0;
 }
 
-static int add_process(struct users *users, unsigned int pid, uid_t user, unsigned long tasks)
-{
-	size_t i = 0;
-
-	while (i < users->count && users->found[i].user != user)
-		i++;
-	if (i == USERS_MAX || users->processes == PROCESSES_MAX)
-		return -E2BIG;
-	if (i == users->count)
-		users->found[users->count++] = (struct user_tasks){ user, 0 };
-	users->found[i].tasks += tasks;
-	users->process[users->processes++] = (struct owned_process){ pid, i };
-	return 0;
-}
-
-static int count_tasks(struct users *users, DIR *proc)
+static int count_tasks(struct user *user, DIR *proc)
 {
 	struct stat own, process;
 	const struct dirent *entry;
-	int err = 0;
 
 	if (fstatat(dirfd(proc), "self/ns/user", &own, 0))
 		return -errno;
-	while (!err && (entry = readdir(proc))) {
+	while ((entry = readdir(proc))) {
 		unsigned int pid = strtoul(entry->d_name, NULL, 10);
 		unsigned long tasks;
 
 		if (!isdigit((unsigned char)entry->d_name[0]) || fstatat(dirfd(proc), entry->d_name, &process, 0) ||
-		    !process.st_uid)
+		    process.st_uid != user->id)
 			continue;
 		tasks = threads_of(dirfd(proc), pid, own.st_ino);
-		err = tasks ? add_process(users, pid, process.st_uid, tasks) : 0;
+		if (tasks && user->count == PROCESSES_MAX)
+			return -E2BIG;
+		user->tasks += tasks;
+		if (tasks)
+			user->pids[user->count++] = pid;
 	}
-	return err;
+	return 0;
 }
 
-/* "USER TASKS SOFT_LIMIT HARD_LIMIT PID" of a process at its limit. */
-static void tell_if_full(struct fact_text *fact, int proc, unsigned int pid, const struct user_tasks *owner)
+/* "TASKS SOFT_LIMIT HARD_LIMIT PID" of a process at its limit. */
+static void tell_if_full(struct fact_text *fact, int proc, unsigned int pid, unsigned long tasks)
 {
 	char text[2048], hard[24], *limit;
 	unsigned long soft;
 
 	limit = read_text(proc, pid, "limits", text, sizeof(text)) ? strstr(text, LIMIT_OF_TASKS) : NULL;
-	if (!limit || sscanf(limit + strlen(LIMIT_OF_TASKS), "%lu %23s", &soft, hard) != 2 || owner->tasks < soft)
+	if (!limit || sscanf(limit + strlen(LIMIT_OF_TASKS), "%lu %23s", &soft, hard) != 2 || tasks < soft)
 		return;
-	fact->length += snprintf(fact->text + fact->length, sizeof(fact->text) - fact->length, "%u %lu %lu %s %u\n",
-				 owner->user, owner->tasks, soft, hard, pid);
+	fact->length += snprintf(fact->text + fact->length, sizeof(fact->text) - fact->length, "%lu %lu %s %u\n", tasks,
+				 soft, hard, pid);
 }
 
-void fact_read_user_tasks(struct fact_text *fact)
+void fact_read_user_tasks(const struct wanted *wanted, struct fact_text *fact)
 {
-	_cleanup_free_ struct users *users = calloc(1, sizeof(*users));
+	_cleanup_free_ struct user *user = calloc(1, sizeof(*user));
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
-	int err = !users ? -ENOMEM : proc ? count_tasks(users, proc) : -errno;
+	int err;
 
+	if (user)
+		user->id = strtoul(wanted->path + strlen(USER_TASKS_FACT), NULL, 10);
+	err = !user ? -ENOMEM : proc ? count_tasks(user, proc) : -errno;
 	fact->truncated = err == -E2BIG;
 	fact->error = err && err != -E2BIG ? -err : 0;
-	for (size_t i = 0; !fact->error && i < users->processes; i++) {
+	for (size_t i = 0; !fact->error && i < user->count; i++) {
 		if (FACTS_DEFAULT_MAX - fact->length < 64) {
 			fact->truncated = true;
 			break;
 		}
-		tell_if_full(fact, dirfd(proc), users->process[i].pid, &users->found[users->process[i].user]);
+		tell_if_full(fact, dirfd(proc), user->pids[i], user->tasks);
 	}
 }
