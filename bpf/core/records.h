@@ -122,6 +122,7 @@ enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
 #define COMM_BYTES 16
 #define BUCKETS 32
 #define DETAILS 14	  /* 14 x 184 + 45 x 16 bytes of accounts keeps a record under 4,000 bytes */
+#define TAGS 16		  /* of details, four in a word: of the last two there is none */
 #define OPERATION_PARTS 6 /* accounts of one operation; more are told as running time */
 #define STACK_FRAMES 48
 #define SCAN_WORDS 96	      /* of a running thread */
@@ -244,6 +245,7 @@ struct record {
 	struct answer answer; /* that it has got since it waited */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
+	__u16 tags[TAGS] __attribute__((aligned(8))); /* of details that are used: tag_of(); 0: free */
 	struct account_sum accounts[ACCOUNT_COUNT];
 	struct detail details[DETAILS];
 };

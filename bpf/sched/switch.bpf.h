@@ -225,7 +225,7 @@ static __always_inline void end_by_time(struct record *record)
 	} else {
 		record->account = ACCOUNT_WAIT_PARKED;
 	}
-	record->place = find_place(record, record->account, record->object);
+	open_place(record);
 }
 
 /* The thread has waited for more of an answer of which the first byte had come, or for the connection's end. */

@@ -198,7 +198,7 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 	record->awaited = blocked->awaited;
 	if (knobs.databases)
 		ask_database(record, blocked);
-	record->place = find_place(record, record->account, record->object);
+	open_place(record);
 	record->state = STATE_BLOCKED;
 	if (record->account != ACCOUNT_WAIT_PARKED)
 		record->answer.at = 0;
