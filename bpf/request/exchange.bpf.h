@@ -69,7 +69,7 @@ __weak __noinline int add_parked(__u64 object, __u32 tgid, __u32 over_slo, __u64
 
 static __always_inline void add_served(struct exchange_sum *sum, const struct connection *connection, bool over_slo)
 {
-	for (int i = 0; i < REQUEST_PARTS; i++) {
+	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++) {
 		const struct request_part *part = &connection->parts[i];
 		__u32 account = part->account;
 
@@ -84,7 +84,7 @@ static __always_inline void add_served(struct exchange_sum *sum, const struct co
 /* Of whichever requests: who read one is known, also where another thread answers it. */
 static __always_inline void add_unread(const struct connection *connection, bool over_slo)
 {
-	for (int i = 0; i < UNREAD_PARTS; i++) {
+	for (int i = 0; i < UNREAD_PARTS && i < connection->unread.used; i++) {
 		const struct unread_part *part = &connection->unread.parts[i];
 		struct unread_key key = {
 			.object = connection->object, .name = connection->name, .over_slo = over_slo, .in = part->in

@@ -32,10 +32,10 @@ static __always_inline void book_own_timer(const struct record *record, struct c
 	if (record->waking <= left)
 		return;
 	ns = record->waking - left;
-	for (int i = 0; i < REQUEST_PARTS; i++)
+	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++)
 		if (connection->parts[i].account != ACCOUNT_WAIT_EVENTS)
 			take(&ns, asked ? connection->parts[i].ns : connection->parts[i].after_ns);
-	for (int i = 0; i < REQUEST_PARTS; i++)
+	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++)
 		if (connection->parts[i].account == ACCOUNT_WAIT_EVENTS)
 			take(asked ? &connection->parts[i].ns : &connection->parts[i].after_ns, ns);
 	if (ns)

@@ -18,14 +18,18 @@ VERIFIED_ONCE int add_unread_part(struct unread_parts *parts, __u64 word, __u64 
 {
 	if (!parts)
 		return 0;
-	for (int i = 0; i < UNREAD_PARTS; i++) {
+	for (__u32 i = 0; i < UNREAD_PARTS; i++) {
 		struct unread_part *part = &parts->parts[i];
 
-		if (part->ns && part->in.word != word)
-			continue;
-		part->in.word = word;
-		part->ns += ns;
-		break;
+		if (i < parts->used && part->in.word == word) {
+			part->ns += ns;
+			break;
+		}
+		if (i >= parts->used) {
+			*part = (struct unread_part){ .in.word = word, .ns = ns };
+			parts->used = i + 1;
+			break;
+		}
 	}
 	return 0;
 }
@@ -33,10 +37,10 @@ VERIFIED_ONCE int add_unread_part(struct unread_parts *parts, __u64 word, __u64 
 /* Takes at most so much from the part that is `word` of union unread_in; returns how much. */
 static inline __u64 take_unread_part(struct unread_parts *parts, __u64 word, __u64 ns)
 {
-	for (int i = 0; i < UNREAD_PARTS; i++) {
+	for (__u32 i = 0; i < UNREAD_PARTS && i < parts->used; i++) {
 		struct unread_part *part = &parts->parts[i];
 
-		if (!part->ns || part->in.word != word)
+		if (part->in.word != word)
 			continue;
 		if (part->ns < ns)
 			ns = part->ns;

@@ -46,6 +46,8 @@ union unread_in {
 };
 
 struct unread_parts {
+	__u32 used; /* so many of them; the others hold what earlier requests left there */
+	__u32 padding;
 	struct unread_part {
 		__u64 ns;
 		union unread_in in;
@@ -148,6 +150,7 @@ struct connection {
 	__u8 limits[SEND_LIMITS];  /* how often each kept the answer from being written on, up to 255 */
 	__u8 beginning_bytes; /* 0: the request came with more than its first bytes, or they do not count any more */
 	char beginning[3];
+	__u8 parts_used; /* so many of them; the others hold what earlier requests left there */
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */
