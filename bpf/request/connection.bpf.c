@@ -30,9 +30,14 @@ static __always_inline __u32 unread_bytes(const struct sock *sock)
 }
 
 /* Is there more to read than was read? */
-static __always_inline bool leaves_some(const struct sock *sock)
+static __always_inline bool leaves_some(struct sock *sock)
 {
-	return sock->__sk_common.skc_family == AF_UNIX ? sock->sk_receive_queue.qlen != 0 : unread_bytes(sock) != 0;
+	const struct tcp_sock *tcp;
+
+	if (sock->__sk_common.skc_family == AF_UNIX)
+		return sock->sk_receive_queue.qlen != 0;
+	tcp = bpf_skc_to_tcp_sock(sock);
+	return tcp && tcp->rcv_nxt != tcp->copied_seq;
 }
 
 /* Has the target never sent anything on a connection by which it got something before what it has read now? */
