@@ -91,35 +91,35 @@ struct sql_asked {
  * exchange it is in.
  */
 struct connection {
-	__u64 cookie;	    /* of that socket: where the address has another one now, this one is gone */
-	__u64 object;	    /* of all that are told together: the peer, or the local port */
-	__u64 early_cookie; /* of a socket there that nobody has read from yet */
-	__u64 early_at;	    /* since when there is something to read on that one */
-	__u64 begun;	    /* this request's first byte became readable; this call's first byte was sent */
+	/* All that both sides of the host touch, who sends and who reads, in one line of memory. */
+	__u64 cookie;	      /* of that socket: where the address has another one now, this one is gone */
+	__u64 readable_at;    /* the first byte that was not read yet came in; 0: all is read */
+	__u8 direction;	      /* enum direction */
+	__u8 exchange;	      /* enum exchange */
+	__u8 several;	      /* other threads had a part in the request */
+	__u8 multiplexed;     /* requests are told apart by its own frames only (HTTP/2) */
+	__u8 nameless;	      /* no plain text that names its requests */
+	__u8 tls;	      /* enum tls */
+	__u8 turned;	      /* the thread came from another connection that is still open */
+	__u8 held;	      /* the kernel has kept the last of what was sent back, small as it is */
+	__u8 timed_out;	      /* a wait for the answer to this call has ended by time */
+	__u8 awaited;	      /* somebody watches this socket, of datagrams, for what comes when the window ends */
+	__u8 tells;	      /* the target has sent what nobody asked for */
+	__u8 unsure;	      /* enum unsure */
+	__u8 calls_noted;     /* of 16 calls one reads what the socket is like */
+	__u8 one_way;	      /* it has sent nothing yet, though things came before */
+	__u8 beginning_bytes; /* 0: the request came with more than its first bytes, or they do not count any more */
+	__u8 parts_used;      /* so many of them; the others hold what earlier requests left there */
+	__u64 object;	      /* of all that are told together: the peer, or the local port */
+	__u64 begun;	      /* this request's first byte became readable; this call's first byte was sent */
+	__u64 answered;	      /* first byte of the answer */
+	__u64 last;	      /* last byte of the answer so far */
+
+	/* What a request or a call always needs. */
 	union {
 		__u64 asked;	  /* the call's last byte was sent */
 		__u64 untaken_ns; /* of a request: the send buffer was full of its answer */
 	};
-	__u64 full_since;  /* the send buffer is full of the answer; 0: not when something was sent, or refused, last */
-	__u64 room_at;	   /* the last segment came in that found it full: not before, it has had room */
-	__u64 readable_at; /* the first byte that was not read yet came in; 0: all is read */
-	__u64 answered;	   /* first byte of the answer */
-	__u64 last;	   /* last byte of the answer so far */
-	union {
-		__u64 read_delay_ns; /* of the request, from readable until read, the first time */
-		__u64 rest_ns;	     /* of an answered call: what was waited for since something was read last */
-	};
-	__u64 unread_error_ns; /* `unread` may tell so much of that to the wrong parts */
-	__u64 left_at;	       /* the last read has left something unread; 0: nothing */
-	__u64 lay_ns;	       /* later pieces of the request, from readable until read */
-	__u64 released_at;     /* a call for the request before ended, the last time while this one was not read */
-	__u64 unread_peers_ns; /* part of the delay: such a call was under way, and the reader idle */
-	__u64 arrived;	       /* the request's last byte, as far as it was read before it was answered */
-	__u64 peers_ns;	       /* calls made for this request, from sent to answered */
-	__u64 held_ns;	       /* the end of the answer was kept back, part of `last` */
-	__u64 resent_at;       /* a timeout sent a segment of the answer again, the last time */
-	__u64 resent_ns;       /* for so long at least such timeouts had kept the answer from the client since `last` */
-	__u64 paused_ns;       /* of a late answer (UNSURE_LATE): the pause before it */
 	union {
 		struct socket_id owner; /* of a call: the connection whose request it is made for; none: not known */
 		struct {
@@ -127,30 +127,35 @@ struct connection {
 			__s64 calls;	 /* made for it, and neither answered nor given up */
 		};
 	};
-	__u64 connecting;	   /* since when; 0: not */
 	__u64 bytes_in, bytes_out; /* since the last time they were added up */
-	__u32 request;		   /* how many there were; of a call: which of its owner's */
-	__u32 name;		   /* hash of the request's name, 0: it shows none */
-	__u32 tid, tgid;	   /* who took the request up */
-	__u32 pending;		   /* look-ups without an answer yet */
-	__u8 direction;		   /* enum direction */
-	__u8 exchange;		   /* enum exchange */
-	__u8 several;		   /* other threads had a part in the request */
-	__u8 multiplexed;	   /* requests are told apart by its own frames only (HTTP/2) */
-	__u8 nameless;		   /* no plain text that names its requests */
-	__u8 tls;		   /* enum tls */
-	__u8 turned;		   /* the thread came from another connection that is still open */
-	__u8 held;		   /* the kernel has kept the last of what was sent back, small as it is */
-	__u8 timed_out;		   /* a wait for the answer to this call has ended by time */
-	__u8 awaited;		   /* somebody watches this socket, of datagrams, for what comes when the window ends */
-	__u8 tells;		   /* the target has sent what nobody asked for */
-	__u8 unsure;		   /* enum unsure */
-	__u8 calls_noted;	   /* of 16 calls one reads what the socket is like */
-	__u8 one_way;		   /* it has sent nothing yet, though things came before */
-	__u8 limits[SEND_LIMITS];  /* how often each kept the answer from being written on, up to 255 */
-	__u8 beginning_bytes; /* 0: the request came with more than its first bytes, or they do not count any more */
+	__u64 full_since; /* the send buffer is full of the answer; 0: not when something was sent, or refused, last */
+	__u32 request;	  /* how many there were; of a call: which of its owner's */
+	__u32 name;	  /* hash of the request's name, 0: it shows none */
+	__u32 tid, tgid;  /* who took the request up */
+
+	union {
+		__u64 read_delay_ns; /* of the request, from readable until read, the first time */
+		__u64 rest_ns;	     /* of an answered call: what was waited for since something was read last */
+	};
+	__u64 arrived;	       /* the request's last byte, as far as it was read before it was answered */
+	__u64 left_at;	       /* the last read has left something unread; 0: nothing */
+	__u64 lay_ns;	       /* later pieces of the request, from readable until read */
+	__u64 peers_ns;	       /* calls made for this request, from sent to answered */
+	__u64 held_ns;	       /* the end of the answer was kept back, part of `last` */
+	__u64 resent_ns;       /* for so long at least such timeouts had kept the answer from the client since `last` */
+	__u64 unread_error_ns; /* `unread` may tell so much of that to the wrong parts */
+
+	__u64 unread_peers_ns;	  /* part of the delay: such a call was under way, and the reader idle */
+	__u64 released_at;	  /* a call for the request before ended, the last time while this one was not read */
+	__u64 room_at;		  /* the last segment came in that found it full: not before, it has had room */
+	__u64 resent_at;	  /* a timeout sent a segment of the answer again, the last time */
+	__u64 paused_ns;	  /* of a late answer (UNSURE_LATE): the pause before it */
+	__u64 connecting;	  /* since when; 0: not */
+	__u64 early_cookie;	  /* of a socket there that nobody has read from yet */
+	__u64 early_at;		  /* since when there is something to read on that one */
+	__u32 pending;		  /* look-ups without an answer yet */
+	__u8 limits[SEND_LIMITS]; /* how often each kept the answer from being written on, up to 255 */
 	char beginning[3];
-	__u8 parts_used; /* so many of them; the others hold what earlier requests left there */
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */
@@ -168,8 +173,13 @@ struct exchange_key {
 
 /* Requests of one name on one port, calls of one peer. */
 struct exchange_sum {
-	__u64 count;		    /* answered */
-	__u64 ns;		    /* requests: until the last byte of the answer; calls: until its first */
+	/* What every request adds to, in one line of memory. */
+	__u64 count; /* answered */
+	__u64 ns;    /* requests: until the last byte of the answer; calls: until its first */
+	__u64 whole; /* requests that one thread served: their parts are known */
+	__u64 whole_ns;
+	__u64 first_byte_ns; /* of requests, until the first byte of the answer */
+	__u64 bytes_in, bytes_out;
 	__u64 unanswered;	    /* the connection ended before */
 	__u64 unanswered_ns;	    /* of these calls, while a request that they were made for waited */
 	__u64 unanswered_lasted_ns; /* of these calls, until their connection ended */
@@ -184,25 +194,21 @@ struct exchange_sum {
 	__u64 early;	/* requests that came in well before the one before was answered: pipelined */
 	__u64 declined; /* connections whose requests are told apart by frames */
 	__u64 turns;	/* answered ones whose thread had turned to them from another connection, still open */
-	__u64 whole;	/* requests that one thread served: their parts are known */
-	__u64 whole_ns;
 	__u64 read_delay_ns;
 	__u64 unread_error_ns; /* of these so much can be told as the wrong parts of it */
 	__u64 unread_peers_ns; /* of these, while a call for the request before was under way, and the reader idle */
 	__u64 arriving_ns;     /* of requests, from their first byte read until their last */
 	__u64 peers_ns;
 	__u64 connects, connects_failed;
-	__u64 connecting;    /* neither, when the window ended */
-	__u64 retries;	     /* SYNs sent again; look-ups asked again */
-	__u64 busy_ns;	     /* while one or more were not answered */
-	__u64 first_byte_ns; /* of requests, until the first byte of the answer */
+	__u64 connecting; /* neither, when the window ended */
+	__u64 retries;	  /* SYNs sent again; look-ups asked again */
+	__u64 busy_ns;	  /* while one or more were not answered */
 	__u64 connect_ns;
 	__u64 untaken_ns;		     /* of requests, while what clients had not taken filled send buffers */
 	__u64 untaken_limit_ns[SEND_LIMITS]; /* of those, by what mostly kept each request's answer */
 	__u64 held_ns; /* until the last of what was asked, or answered, had left this host, kept back by its kernel */
 	__u64 resent;  /* requests of whose answers segments were sent again by a timeout, after the last was written */
 	__u64 resent_ns;
-	__u64 bytes_in, bytes_out;
 	__u64 awaited; /* of those by UDP that are open: somebody watches their socket */
 	__u64 parts_ns[ACCOUNT_COUNT];
 	__u64 oldest_ns;	     /* of those that are open */
