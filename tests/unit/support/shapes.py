@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from perfdiag.recording import schema
 
+from unit.support import request_shapes
 from unit.support.products import PRODUCTS, S, fact
 
 
@@ -347,6 +348,7 @@ def nested() -> Iterator[dict[str, Any]]:
 
 SHAPES = {
     **PRODUCTS,
+    **request_shapes.SHAPES,
     **{
         each.__name__: each
         for each in (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable
 
 from perfdiag.common.units import about_at_most, duration, plural
 from perfdiag.diagnosis.policy import general_policy
@@ -30,25 +31,36 @@ def answered(model: Model, cause: Finding | None = None) -> str:
 
 
 def _concerned(model: Model, served: list[Exchange], cause: Finding) -> Exchange | None:
-    spent = [sum(_spent(model, served, each, cause)) for each in served]
+    spent = _spent(model, served, cause)
     most = max(range(len(served)), key=lambda index: spent[index])
     only, count = served[most], sum(each.whole.count for each in served)
     is_only = spent[most] > 0 and spent[most] >= MOSTLY * sum(spent)
     return only if is_only and only.line.name and 0 < 2 * only.whole.count < count else None
 
 
-def _spent(model: Model, served: list[Exchange], of: Exchange, cause: Finding) -> Iterator[float]:
-    """Yield what requests of a name spent in the accounts that a cause claims."""
+def _spent(model: Model, served: list[Exchange], cause: Finding) -> list[float]:
+    """Return what requests of each name spent in the accounts that a cause claims."""
+    claimed = _claimed(model, cause)
+    times = [_in_accounts(each, claimed) for each in served]
+    wholes = list(map(sum, zip(*times, strict=True)))
+    shares = [ns / whole if whole else 0.0 for ns, whole in zip(claimed.values(), wholes, strict=True)]
+    return [sum(ns * share for ns, share in zip(row, shares, strict=True)) for row in times]
+
+
+def _claimed(model: Model, cause: Finding) -> dict[str, int]:
+    """Return what a cause claims by account; which futexes requests of one name waited for is not known."""
+    parked = {PARKED, *(account for account, _ in model.request_time.rows)} if model.request_time else {PARKED}
+    claimed: defaultdict[str, int] = defaultdict(int)
     for claim, ns in cause.claims.items():
-        whole_ns = sum(_in_account(model, each, account_of(claim)) for each in served)
-        yield ns * _in_account(model, of, account_of(claim)) / whole_ns if whole_ns else 0.0
+        account = account_of(claim)
+        claimed[PARKED if account in parked else account] += ns
+    return claimed
 
 
-def _in_account(model: Model, exchange: Exchange, account: str) -> int:
-    of, time = of_all(exchange.line), model.request_time
-    if account == PARKED or (time and any(name == account for name, _ in time.rows)):
-        return of.accounts.get(PARKED, 0)  # of a name it is not known on which futexes
-    return accounts_of(of, {}).get(account, 0)
+def _in_accounts(exchange: Exchange, accounts: Iterable[str]) -> list[int]:
+    of = of_all(exchange.line)
+    spent = {**accounts_of(of, {}), PARKED: of.accounts.get(PARKED, 0)}
+    return [spent.get(account, 0) for account in accounts]
 
 
 def _times(whole: Latencies) -> str:

@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.requests.calls import claimed, longer_ns, of_re
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Claim, Severity
 from perfdiag.diagnosis.significance import total_ns
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model, Row, once
 from perfdiag.model.requests.exchanges import Exchange, Latencies
 
 ACCOUNTS = ("net.receive", "ipc.unix")
@@ -56,10 +56,8 @@ class ChattyCalls:
         return max(self._waited(model), self._outstanding(model))
 
     def _outstanding(self, model: Model) -> float:
-        served = [each.line for each in model.exchanges if each.from_outside]
-        requests_ns = sum(line.sum_ns for line in served)
-        known_ns = min(self.latencies.sum_ns, sum(line.peers_ns for line in served))
-        return min(1.0, known_ns / requests_ns) if requests_ns else 0.0
+        requests_ns, peers_ns = _requests_and_peers_ns(model)
+        return min(1.0, min(self.latencies.sum_ns, peers_ns) / requests_ns) if requests_ns else 0.0
 
     def _waited(self, model: Model) -> float:
         time = model.request_time
@@ -105,6 +103,13 @@ class ChattyCalls:
             network_policy.slow_answer_ns if many else network_policy.prompt_answer_ns,
             network_policy.prompt_round_trips * (way_ns or 0),
         )
+
+
+@once
+def _requests_and_peers_ns(model: Model) -> tuple[int, int]:
+    """Return how long requests took, and how long of that they waited for peers."""
+    served = [each.line for each in model.exchanges if each.from_outside]
+    return sum(line.sum_ns for line in served), sum(line.peers_ns for line in served)
 
 
 __all__ = ["ACCOUNTS", "KERNEL", "ChattyCalls"]

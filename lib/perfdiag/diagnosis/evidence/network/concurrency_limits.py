@@ -10,7 +10,7 @@ from perfdiag.diagnosis.policy import network_policy, requests_policy
 from perfdiag.diagnosis.rule import Claim, Finding, Mechanism, Remedy, Severity
 from perfdiag.diagnosis.significance import fix
 from perfdiag.model.model import Model, once
-from perfdiag.model.requests.exchanges import Exchange, together
+from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.model.requests.request_time import REST, RequestTime
 from perfdiag.recording.accounts import PARKED
 from perfdiag.recording.levels import TOLD_BELOW, above_ns, highest, together_ns, told_as
@@ -88,16 +88,23 @@ def _share_connections(call: Exchange) -> bool:
 def _are_delayed(model: Model, call: Exchange) -> bool:
     """Return whether requests take longer than the calls they make: the median of those that call, or of the slowest
     requests, as many as can have called."""
-    requests = [each for each in model.exchanges if each.served and each.line.count]
-    calling = [each for each in requests if each.line.peers_ns]
-    if sum(each.line.peers_ns for each in calling) >= network_policy.call_owners_known_share * call.line.sum_ns:
-        requests = calling
-    timed = together(each.whole for each in requests)
+    calling_ns, calling, timed = _requests(model)
+    if calling_ns >= network_policy.call_owners_known_share * call.line.sum_ns:
+        timed = calling
     if not timed.count or not call.line.count:
         return False
     call_ns, calls_each = call.line.sum_ns / call.line.count, call.line.count / timed.count
     median_ns = timed.quantile_ns(1 - min(1.0, calls_each) / 2) or 0
     return median_ns - max(1.0, calls_each) * call_ns >= network_policy.limit_delayed_share * call_ns
+
+
+@once
+def _requests(model: Model) -> tuple[int, Latencies, Latencies]:
+    """Return how long requests waited for their calls, and how long those took that made calls, and all of them."""
+    requests = [each for each in model.exchanges if each.served and each.line.count]
+    calling = [each for each in requests if each.line.peers_ns]
+    calling_ns = sum(each.line.peers_ns for each in calling)
+    return calling_ns, together(each.whole for each in calling), together(each.whole for each in requests)
 
 
 def with_limit(model: Model, finding: Finding, key: str) -> Finding:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of, plural
@@ -24,12 +25,15 @@ def owed(model: Model) -> list[str]:
 def _requests(model: Model) -> Iterator[str]:
     """Yield that requests wait for longer than any answered request took, or that their connections ended so."""
     served = [each for each in model.exchanges if each.served]
-    if left := [each for each in served if each.line.open and _is_overdue(served, each, each.line.oldest_ns)]:
+    longest: defaultdict[str, int] = defaultdict(int)
+    for each in served:
+        longest[each.line.object] = max(longest[each.line.object], each.whole.max_ns)
+    if left := [each for each in served if each.line.open and _is_overdue(longest, each, each.line.oldest_ns)]:
         number, longest_ns = sum(each.line.open for each in left), max(each.line.oldest_ns for each in left)
         where = _places(each.line for each in left)
         yield f"{plural(number, 'request')} on {where} {_have(number)} no answer after {duration(longest_ns)}."
     ended = [(each, each.line.unanswered_longest_ns or 0) for each in served if each.line.unanswered]
-    if overdue := [(each, ns) for each, ns in ended if _is_overdue(served, each, ns)]:
+    if overdue := [(each, ns) for each, ns in ended if _is_overdue(longest, each, ns)]:
         number = sum(each.line.unanswered for each, _ in overdue)
         who = (
             f"{plural(number, 'request')} on {_places(each.line for each, _ in overdue)} {_have(number)} had no answer"
@@ -38,10 +42,11 @@ def _requests(model: Model) -> Iterator[str]:
         yield f"{who} when {its} connection ended, {duration(max(ns for _, ns in overdue))} later."
 
 
-def _is_overdue(served: Iterable[Exchange], each: Exchange, waited_ns: int) -> bool:
-    """Return whether no answered one took so long; without a name yet it can be any of its port, and still arrive."""
-    alike = [each] if each.line.name else [other for other in served if other.line.object == each.line.object]
-    return waited_ns >= max(network_policy.slow_answer_ns, *(other.whole.max_ns for other in alike))
+def _is_overdue(longest_ns: Mapping[str, int], each: Exchange, waited_ns: int) -> bool:
+    """Return whether no answered one took so long; without a name yet it can be any of its port, and still arrive.
+    `longest_ns`: how long the longest answered one took, by port."""
+    alike_ns = each.whole.max_ns if each.line.name else longest_ns[each.line.object]
+    return waited_ns >= max(network_policy.slow_answer_ns, alike_ns)
 
 
 def _clients(model: Model) -> Iterator[str]:

@@ -78,10 +78,13 @@ def _part(model: Model, time: RequestTime, finding: Finding, account: str) -> fl
 def _part_of_parked(model: Model, time: RequestTime, finding: Finding) -> float:
     """Return the part of the requests' time on futexes that a finding claims for a lock: if its holder computes,
     another worker would wait, too."""
-    parts = {pair: ns / by_pair(model)[pair] for pair, ns in time.rows.items() if by_pair(model).get(pair)}
-    wanted = sum(finding.claims.get(pair, 0) * part for pair, part in parts.items())
-    whole = sum(time.rows.values())
-    return min(1.0, wanted / whole) if whole else 0.0
+    whole, pairs = sum(time.rows.values()), by_pair(model)
+    parts = (
+        ns * time.rows[claim] / pairs[claim]
+        for claim, ns in finding.claims.items()
+        if isinstance(claim, tuple) and claim in time.rows and pairs.get(claim)
+    )
+    return min(1.0, sum(parts) / whole) if whole else 0.0
 
 
 __all__ = ["with_queues"]

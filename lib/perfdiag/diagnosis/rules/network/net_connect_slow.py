@@ -42,7 +42,7 @@ from perfdiag.diagnosis.significance import (
     total_ns,
     waits,
 )
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import REST
 
 
@@ -103,8 +103,7 @@ def _before_pauses(model: Model, connects: Connects) -> Finding | None:
     """Return the finding on connects that fail at once while requests are in nobody's hands: who fails to connect tries
     again after a pause, or elsewhere.  None where there are fewer failures than slow requests."""
     time, call = model.request_time, connects.call
-    served = [each for each in model.exchanges if each.served]
-    slow = sum(longer(each.whole, network_policy.slow_answer_ns) + each.line.unanswered for each in served)
+    slow = _slow_requests(model)
     rest_ns = time.accounts.get(REST, 0) if time else 0
     if time is None or call is None or 2 * rest_ns < time.ns or call.line.connects_failed < max(1, slow):
         return None
@@ -130,6 +129,12 @@ def _before_pauses(model: Model, connects: Connects) -> Finding | None:
         alternatives=["requests wait for something else, and nobody needs that peer"],
         verify=measured(model, f"connects to {connects.name} succeed"),
     )
+
+
+@once
+def _slow_requests(model: Model) -> int:
+    served = [each for each in model.exchanges if each.served]
+    return sum(longer(each.whole, network_policy.slow_answer_ns) + each.line.unanswered for each in served)
 
 
 def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
