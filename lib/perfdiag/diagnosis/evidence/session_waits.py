@@ -66,6 +66,11 @@ def chains_behind(model: Model, keys: Iterable[str]) -> list[Chain]:
     return [chain for chain in model.chains if chain.account == LOCK and chain.key in wanted]
 
 
+def looks_in(row: Row) -> int:
+    """Return how many waits of a row a session may have ended itself, to look for a deadlock."""
+    return row.distribution.buckets.get(LOOK_BUCKET, 0)
+
+
 def looks_ns(model: Model, keys: Iterable[str]) -> int:
     """Return the time of waits for locks that a session may have ended itself, to look for a deadlock: after
     deadlock_timeout, 1 s, it does so once, and then sleeps on.  Of that time no wake-up shows who had the lock."""
@@ -75,10 +80,9 @@ def looks_ns(model: Model, keys: Iterable[str]) -> int:
 
 @once
 def _looks_ns(model: Model) -> Counter[str]:
-    waits = ((row.key, row.distribution) for row in model.rows_of(LOCK))
     return sums_by_key(
-        (key, min(each.buckets.get(LOOK_BUCKET, 0) * sql_policy.deadlock_timeout_ns, each.sum_ns))
-        for key, each in waits
+        (row.key, min(looks_in(row) * sql_policy.deadlock_timeout_ns, row.distribution.sum_ns))
+        for row in model.rows_of(LOCK)
     )
 
 
@@ -108,6 +112,7 @@ __all__ = [
     "activity",
     "chains_behind",
     "lock_rows",
+    "looks_in",
     "looks_ns",
     "open_waits",
     "said",

@@ -49,6 +49,19 @@ class SqlPolicy(Family):
         0.25,
         "Where less of the time is known, a root says nothing about the rest.",
     )
+    holder_named_share = share(
+        0.05,
+        "What holders did for less of the time that others waited is not what these waited for.",
+    )
+    deadlock_share = share(
+        0.5,
+        "Sessions wait for each other if they do so until deadlock_timeout for half of what they wait.",
+    )
+    deadlock_rest_share = share(
+        0.75,
+        "Of sessions that wait for each other one gives up, so fewer waits go on than there are looks for deadlocks; "
+        "where somebody works meanwhile, each goes on.",
+    )
     commit_share = share(
         0.1,
         "Below this part of the busy time the commits are not what limits a session.",

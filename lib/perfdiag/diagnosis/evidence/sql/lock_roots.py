@@ -84,7 +84,8 @@ def root_of(model: Model, keys: Sequence[str], waited_ns: int) -> Root | None:
     one = bool(tid) and holders[tid] >= sql_policy.lock_holder_share * known_ns
     thread = thread_of(model, tid) if one else None
     name = thread.name if thread else "sessions in turn"
-    if roots[pair] < sql_policy.lock_holder_share * known_ns:
+    unclear = roots[pair] < sql_policy.lock_holder_share * known_ns
+    if unclear or roots[pair] < sql_policy.holder_named_share * waited_ns:
         return Root(known_ns, min(1.0, known_ns / waited_ns), "", "", tid if one else 0, name)
     part = min(1.0, roots[pair] / waited_ns)
     return Root(roots[pair], part, pair[0], names[pair], tid if one else 0, name, wait_of(model, pair[1]))

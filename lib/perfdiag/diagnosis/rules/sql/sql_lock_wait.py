@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.session_waits import LOCK, activity, wait_of
+from perfdiag.diagnosis.evidence.sql.deadlocks import Deadlock, deadlock_of
 from perfdiag.diagnosis.evidence.sql.idle_transactions import behind
 from perfdiag.diagnosis.evidence.sql.lock_roots import Root, root_of
 from perfdiag.diagnosis.frame import conclude
@@ -62,11 +63,13 @@ def _kind(wait: SessionWait) -> Kind:
     accounts=(LOCK,),
     meaning="Sessions of PostgreSQL wait for a lock: on a row that another transaction changed, on a table, or on"
     " one of the server's own structures (LWLock). The finding names the holder and what it did meanwhile."
-    " If it mostly waited for a disk or for its client, that has a finding of its own.",
+    " If it mostly waited for a disk or for its client, that has a finding of its own. Sessions that wait for each"
+    " other are a deadlock, which the server ends after deadlock_timeout.",
     measured="The wait event that each session publishes (as in pg_stat_activity), at every switch; the holder and"
     " what it did meanwhile, from each wake-up, through queues of waiters.",
     alternatives="Many sessions change the same row in turn, each for a short time.",
-    remedies="Commit soon after the first change, change the most wanted rows last, and do nothing slow between"
+    remedies="Against deadlocks, take rows in the same order in all transactions."
+    " Commit soon after the first change, change the most wanted rows last, and do nothing slow between"
     " BEGIN and COMMIT. Instead of one counter, insert rows and add them up, or use several rows.",
     verify="lock.database is under 5 % of the time.",
     beats=("LOCK-CONTENTION",),
@@ -92,6 +95,8 @@ def _by_kind(model: Model) -> dict[Kind, list[Row]]:
 
 
 def _finding(model: Model, kind: Kind, rows: Sequence[Row]) -> Finding:
+    if not kind.internal and (deadlock := deadlock_of(model, rows)):
+        return _each_other(model, kind, rows, deadlock)
     ns, keys = total_ns(rows), sorted({row.key for row in rows})
     root = root_of(model, keys, ns)
     waiters = len({row.pid for row in rows})
@@ -109,6 +114,29 @@ def _finding(model: Model, kind: Kind, rows: Sequence[Row]) -> Finding:
         alternatives=["many sessions take the same lock in turn, each for a short time"],
         verify=time_under(model, LOCK),
         others=[Other(thread.pid, plain(thread.comm), Relation.HOLDER)] if thread else [],
+        inside=True,
+    )
+
+
+def _each_other(model: Model, kind: Kind, rows: Sequence[Row], deadlock: Deadlock) -> Finding:
+    sessions = plural(deadlock.sessions, "session")
+    return conclude(
+        model,
+        claims_of(rows),
+        headline=f"Sessions wait for {kind.name} of each other: deadlocks",
+        claim=f"{sessions} waited {duration(total_ns(rows))} for {kind.name} of each other: deadlocks, each of which"
+        " PostgreSQL ends after deadlock_timeout by an error in one of them.",
+        mechanism=Mechanism.FAILED,
+        evidence=[waits(together(rows), f"waits for {kind.name}", "wait event"), deadlock.evidence],
+        remedies=[
+            fix(
+                "take locks in the same order in all transactions, such as that of the key: SELECT ..."
+                " ORDER BY id FOR UPDATE before the first change"
+            ),
+            fix('see which statements they are: the server\'s log says "deadlock detected", with both'),
+        ],
+        alternatives=["a holder that always commits just after the others looked for a deadlock"],
+        verify=time_under(model, LOCK),
         inside=True,
     )
 
