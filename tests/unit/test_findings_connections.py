@@ -170,6 +170,35 @@ def test_the_own_address_is_this_host() -> None:
     assert finding(builder.model(), SELF).claims and not findings(builder.model(), PEER)
 
 
+# Who asks itself
+
+
+def one_worker(*, answered: int = 0, given_up: int = 5, open: int = 1, reads: int = 6) -> Builder:
+    """A server with one worker, which asks its own port while it answers, and gives up after a second."""
+    builder = Builder(comm="php").thread("php", tid=100, cpu_user="10 ms", requests=(reads, 0), rest="net.accept")
+    builder.row("net.receive", BACKEND, durations={"1 s": 5, "352 ms": 1})
+    builder.row("net.accept", "port:18102", "3 s", count=6).socket(BACKEND, local="127.0.0.1:43606")
+    calls: dict[str, Any] = {"object": BACKEND, "direction": "connected", "unanswered": given_up, "open": open}
+    return builder.line(exchange(answered, answered * S, {}, **calls))
+
+
+def test_the_only_worker_that_asks_its_own_port_waits_for_itself() -> None:
+    model = one_worker().model()
+    found = finding(model, SELF)
+    assert (found.severity, found.mechanism) == (Severity.WARNING, Mechanism.BUSY)
+    assert "php (100), the only thread that reads requests, asks 127.0.0.1:18102" in found.headline
+    assert "second worker" in found.remedies[0].text and decide(model, diagnose(model)).ids == [SELF]
+
+
+def test_who_is_answered_or_does_not_read_alone_does_not_wait_for_itself() -> None:
+    second = one_worker().thread("php", tid=101, requests=(1, 0), rest="net.accept")
+    apart = one_worker(reads=0).thread("reader", tid=101, requests=(6, 0), rest="wait.events")
+    also_waits = one_worker().thread("client", tid=101, net_receive="1 s")
+    for builder in (second, apart, also_waits, one_worker(answered=9), one_worker(reads=0)):
+        found = finding(builder.model(), SELF)
+        assert found.severity is Severity.INFO and "only thread" not in found.headline
+
+
 # NET-DELAYED-ACK, and NET-PEER-SLOW where both look alike
 
 FAR, NEITHER = "peer:10.0.0.5:80", "writes in small pieces"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.fix_checks import time_under
+from perfdiag.diagnosis.evidence.network.own_reader import reader_that_asks
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -38,8 +39,8 @@ SHOWN = 2
     title="The target waits for its own threads at a connection",
     accounts=ACCOUNTS,
     meaning="Client and server of a connection both belong to the target, so this report also covers the threads"
-    " that answer. It is a fault if those mostly sleep on a timer; else other findings of the same report"
-    " name the cause.",
+    " that answer. It is a fault if those mostly sleep on a timer, or if the thread that asks is the only one that"
+    " reads requests: nobody can answer it meanwhile. Else other findings of the same report name the cause.",
     measured="Waits to receive, connect and send on this host, at ports where the target itself accepts connections"
     " or receives requests. Sampled stacks show which threads answer.",
     alternatives="Another process on the same port (SO_REUSEPORT, or a forked child that is not part of the target).",
@@ -62,8 +63,10 @@ def own_threads(model: Model) -> Iterable[Outcome]:
 
 
 def _finding(model: Model, connections: Connections, rows: list[Row]) -> Finding:
-    peers = [peer for peer in map(peer_of, dict.fromkeys(row.key for row in rows)) if peer]
-    name = plain(str(peers[0])) if len(peers) == 1 else f"{len(peers)} ports of its own"
+    if reader := reader_that_asks(model, rows):
+        return _of_itself(model, rows, reader)
+    peers = _peers(rows)
+    name = _place(peers)
     threads = _answering(model, connections, peers)
     does = _without_questions(threads)
     slept = (
@@ -107,6 +110,33 @@ def _finding(model: Model, connections: Connections, rows: list[Row]) -> Finding
         ],
         verify=time_under(model, *dict.fromkeys(row.account for row in rows)),
     )
+
+
+def _of_itself(model: Model, rows: list[Row], reader: ThreadLedger) -> Finding:
+    name = _place(_peers(rows))
+    return conclude(
+        model,
+        claims_of(rows),
+        headline=f"{subject(model, begin=True)} waits for itself: {reader.name}, the only thread that reads requests,"
+        f" asks {name}",
+        claim=f"{reader.name} waits {duration(total_ns(rows))} for an answer at {name}, the target's own port, and is"
+        " the only thread that reads requests: nobody can answer until it gives up.",
+        mechanism=Mechanism.BUSY,
+        evidence=[waits(together(rows), f"waits for {name}")],
+        remedies=[
+            fix("let a second worker read requests, or do what is asked for in the same request, without a connection")
+        ],
+        alternatives=["another process on the same port that is not part of the target, and is slow"],
+        verify=time_under(model, *dict.fromkeys(row.account for row in rows)),
+    )
+
+
+def _peers(rows: Iterable[Row]) -> list[Peer]:
+    return [peer for peer in map(peer_of, dict.fromkeys(row.key for row in rows)) if peer]
+
+
+def _place(peers: list[Peer]) -> str:
+    return plain(str(peers[0])) if len(peers) == 1 else f"{len(peers)} ports of its own"
 
 
 def _answering(model: Model, connections: Connections, peers: Iterable[Peer]) -> list[ThreadLedger]:
