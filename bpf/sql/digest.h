@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The digest of an SQL statement while it is made: what is written of it, and words.  digest_rules.h reads. */
+/*
+ * The digest of an SQL statement while it is made: what is written of it, and words.  digest_rules.h reads,
+ * digest_doubts.h doubts what it has read.
+ */
 #pragma once
 #include <stdbool.h>
 #include "core/hash.h"
@@ -19,41 +22,50 @@ enum digest_state {
 	IN_LINE_COMMENT,
 	IN_COMMENT,
 	IN_HIDDEN_REST,
+	IN_DOUBT, /* likewise hidden; of what was kept before, only the first word stays */
 };
 
 /* What stands between the last literal and here: "?, ?" and "(?), (?)" are lists, whose length does not count. */
 enum digest_list { LIST_BROKEN, LIST_BEGUN, LIST_COMMA, LIST_CLOSED, LIST_CLOSED_COMMA, LIST_REOPENED };
 
+/* What stands before here, blanks and comments aside. */
+enum digest_behind { BEHIND_CODE, BEHIND_LITERAL, BEHIND_NAME /* of a literal: 'a' name */ };
+
 struct digest {
 	char text[DIGEST_BYTES];
 	__u64 hash; /* of the whole digest, also of what finds no room */
-	__u64 word_hash, literal_hash;
+	__u64 word_hash, literal_hash, first_hash;
 	__u64 tag_hash, candidate_hash; /* of a dollar quote, and of what may be its end */
 	__u32 length;			/* may be more than there is room for */
 	__u32 word_length, literal_length;
-	__u32 bytes; /* of the word, so far */
-	__u8 server; /* enum sql_server */
-	__u8 state;  /* enum digest_state */
-	__u8 list;   /* enum digest_list */
-	__u8 depth;  /* of comments */
-	char quote, last;
-	bool escapes;	  /* of this string: a backslash takes the meaning from a quote */
-	bool backslash;	  /* an odd number of them stands before this letter */
-	bool candidate;	  /* of a dollar quote: the letters since the last dollar may be its tag */
-	bool blank;	  /* one is due before the next word */
-	bool hidden;	  /* the word is not kept */
-	bool sets;	  /* SET name = value: no literal tells where a value without quotes begins */
-	bool writes;	  /* it changes rows: SET column = value */
-	bool said_first;  /* the first word was seen */
-	bool high;	  /* the letter before is not ASCII */
-	bool escape_word; /* the word is "E" */
+	__u32 word_sum;	    /* see add_to_sum() */
+	__u32 first_length; /* until behind the first word; 0: it has not ended */
+	__u32 bytes;	    /* of the word, so far */
+	__u8 server;	    /* enum sql_server */
+	__u8 state;	    /* enum digest_state */
+	__u8 list;	    /* enum digest_list */
+	__u8 depth;	    /* of comments */
+	__u8 behind;	    /* enum digest_behind */
+	__u8 quotes;	    /* of a comment: one bit for each kind that may begin or end a literal */
+	char quote;
+	char word_first; /* letter of the word */
+	char last;	 /* the letter before, of an operator, a word, a number or a comment */
+	bool escapes;	 /* of this string: a backslash takes the meaning from a quote */
+	bool backslash;	 /* an odd number of them stands before this letter */
+	bool candidate;	 /* of a dollar quote: the letters since the last dollar may be its tag */
+	bool blank;	 /* one is due before the next word */
+	bool hidden;	 /* the word is not kept */
+	bool sets;	 /* SET name = value: no literal tells where a value without quotes begins */
+	bool writes;	 /* it changes rows: SET column = value */
+	bool said_first; /* the first word was seen */
+	bool high;	 /* the letter before is not ASCII */
 };
 
 static inline void begin_digest(struct digest *digest, __u32 server, __u64 seed)
 {
 	__builtin_memset(digest, 0, sizeof(*digest));
 	digest->server = server;
-	digest->hash = seed;
+	digest->hash = digest->first_hash = seed;
 }
 
 static inline void add_to_digest(struct digest *digest, char letter)
@@ -111,12 +123,19 @@ static inline bool is_blank(char letter)
 	return letter == ' ' || (letter >= '\t' && letter <= '\r');
 }
 
+/* Tells words apart, whatever their case: 32 bits, that many are compared without a register for each. */
+static inline __u32 add_to_sum(__u32 sum, char letter)
+{
+	return (sum ^ (__u8)(letter | 0x20)) * 16777619;
+}
+
 static inline void begin_word(struct digest *digest)
 {
 	add_blank(digest);
 	digest->list = LIST_BROKEN;
 	digest->word_length = digest->length;
 	digest->word_hash = digest->hash;
+	digest->word_sum = 0;
 	digest->bytes = 0;
 	digest->hidden = false;
 }
@@ -135,7 +154,9 @@ static inline bool may_be_in_name(const struct digest *digest, char letter)
  */
 static inline void add_to_word(struct digest *digest, char letter)
 {
-	digest->bytes++;
+	if (!digest->bytes++)
+		digest->word_first = letter;
+	digest->word_sum = add_to_sum(digest->word_sum, letter);
 	if (digest->hidden)
 		return;
 	if (may_be_in_name(digest, letter) && digest->bytes <= IDENTIFIER_BYTES + 2) {
@@ -147,38 +168,4 @@ static inline void add_to_word(struct digest *digest, char letter)
 	digest->hidden = true;
 	add_literal(digest);
 	digest->list = LIST_BROKEN;
-}
-
-/* By its length and its first letters. */
-static inline bool word_is(const struct digest *digest, __u32 bytes, char first, char second, char third)
-{
-	__u32 at = digest->word_length;
-
-	if (digest->bytes != bytes || digest->hidden || at >= DIGEST_BYTES - 3)
-		return false;
-	return (digest->text[at] | 0x20) == first && (digest->text[at + 1] | 0x20) == second &&
-	       (!third || (digest->text[at + 2] | 0x20) == third);
-}
-
-/* UPDATE, INSERT, REPLACE, MERGE, WITH, LOAD: in all others SET is for a setting, also where a function is made. */
-static inline bool changes_rows(const struct digest *digest)
-{
-	return word_is(digest, 6, 'u', 'p', 'd') || word_is(digest, 6, 'i', 'n', 's') ||
-	       word_is(digest, 7, 'r', 'e', 'p') || word_is(digest, 5, 'm', 'e', 'r') ||
-	       word_is(digest, 4, 'w', 'i', 't') || word_is(digest, 4, 'l', 'o', 'a');
-}
-
-static inline void end_word(struct digest *digest, char last)
-{
-	digest->state = IN_CODE;
-	digest->escape_word = digest->bytes == 1 && (last | 0x20) == 'e';
-	if (!digest->said_first)
-		digest->writes = changes_rows(digest);
-	digest->said_first = true;
-	if (!digest->writes && word_is(digest, 3, 's', 'e', 't'))
-		digest->sets = true;
-	if (!digest->sets || !word_is(digest, 2, 't', 'o', 0))
-		return;
-	digest->blank = true;
-	hide_rest(digest);
 }

@@ -8,10 +8,16 @@
  * the other, the rest of the text is one literal.  So is the rest of what is no text at all.
  */
 #pragma once
-#include "sql/digest.h"
+#include "sql/digest_doubts.h"
 
-static inline void begin_string(struct digest *digest, char quote, bool escapes)
+static inline void begin_string(struct digest *digest, char quote, char before)
 {
+	bool escapes = digest->server == SQL_POSTGRESQL && (before | 0x20) == 'e' && word_is(digest, "e");
+
+	if (!digest->first_length || (before && !may_precede_literal(digest, before))) {
+		digest->state = IN_DOUBT;
+		return;
+	}
 	add_literal(digest);
 	digest->state = IN_STRING;
 	digest->quote = quote;
@@ -35,12 +41,62 @@ static inline void read_string(struct digest *digest, char letter)
 	}
 }
 
+/* Returns whether the letter is no code, as below. */
+static inline bool read_behind_string(struct digest *digest, char letter, char next)
+{
+	if (letter == digest->quote) {
+		digest->state = IN_STRING;
+		return true;
+	}
+	digest->state = IN_CODE;
+	digest->behind = BEHIND_LITERAL;
+	digest->last = 0;
+	if (may_follow_literal(digest, letter, next))
+		return false;
+	digest->state = IN_DOUBT;
+	return true;
+}
+
 static inline void begin_identifier(struct digest *digest, char quote)
 {
 	begin_word(digest);
 	digest->state = IN_IDENTIFIER;
 	digest->quote = quote;
 	add_to_word(digest, quote);
+}
+
+static inline bool read_behind_identifier(struct digest *digest, char letter)
+{
+	if (letter == digest->quote) {
+		add_to_word(digest, letter);
+		digest->state = IN_IDENTIFIER;
+		return true;
+	}
+	digest->state = IN_CODE;
+	digest->last = 0;
+	if (!may_be_in_word(letter) && !is_quote(letter))
+		return false;
+	digest->state = IN_DOUBT;
+	return true;
+}
+
+static inline void end_word(struct digest *digest)
+{
+	digest->state = IN_CODE;
+	if (!digest->first_length) {
+		digest->first_length = digest->length;
+		digest->first_hash = digest->hash;
+	}
+	if (!digest->said_first)
+		digest->writes = changes_rows(digest);
+	digest->said_first = true;
+	if (!digest->writes && word_is(digest, "set"))
+		digest->sets = true;
+	doubt_word(digest);
+	if (!digest->sets || !word_is(digest, "to"))
+		return;
+	digest->blank = true;
+	hide_rest(digest);
 }
 
 /* "$1" is a parameter, "$tag$" begins a string, in PostgreSQL. */
@@ -51,7 +107,7 @@ static inline bool read_behind_dollar(struct digest *digest, char letter)
 		return true;
 	}
 	if (letter != '$' && !is_letter(letter) && !is_digit(letter)) {
-		digest->state = IN_HIDDEN_REST; /* nothing that has a meaning */
+		digest->state = IN_DOUBT;
 		return true;
 	}
 	if (letter != '$') {
@@ -71,33 +127,47 @@ static inline void read_dollars(struct digest *digest, char letter)
 		return;
 	}
 	if (digest->candidate && digest->candidate_hash == digest->tag_hash) {
-		digest->state = IN_CODE;
+		digest->state = BEHIND_STRING;
+		digest->quote = 0; /* there is no second one */
 		return;
 	}
 	digest->candidate = true;
 	digest->candidate_hash = 0;
 }
 
-static inline void read_comment(struct digest *digest, char letter)
+static inline void read_comment(struct digest *digest, char letter, char next)
 {
 	if (digest->server == SQL_MARIADB && digest->last == '*' && digest->bytes == 1 &&
 	    (letter == '!' || letter == 'M' || letter == '+')) {
-		hide_rest(digest); /* code, for some versions */
+		digest->state = IN_DOUBT; /* code, for some versions */
 		return;
 	}
+	digest->quotes ^= quote_of_comment(digest, letter, next);
 	digest->bytes++;
 	if (digest->last == '*' && letter == '/' && digest->bytes > 2) {
 		digest->last = 0;
 		if (!--digest->depth)
-			digest->state = IN_CODE;
+			end_comment(digest);
 		return;
 	}
+	if (digest->last == '/' && letter == '*' && digest->server == SQL_MARIADB)
+		digest->quotes |= 4; /* it would be one comment, not two: the first may be in a literal */
 	if (digest->last == '/' && letter == '*' && digest->server == SQL_POSTGRESQL) {
 		digest->last = 0;
 		if (++digest->depth == 200)
-			hide_rest(digest);
+			digest->state = IN_DOUBT;
 		return;
 	}
+	digest->last = letter;
+}
+
+static inline void read_line_comment(struct digest *digest, char letter, char next)
+{
+	if (letter == '\n' || (letter == '\r' && digest->server == SQL_POSTGRESQL)) {
+		end_comment(digest);
+		return;
+	}
+	digest->quotes |= quote_of_comment(digest, letter, next);
 	digest->last = letter;
 }
 
@@ -167,7 +237,7 @@ static inline bool begins_comment(struct digest *digest, char letter, char next)
 static inline void begin_dollar(struct digest *digest)
 {
 	if (digest->server != SQL_POSTGRESQL) {
-		hide_rest(digest); /* part of a name, or a quote of newer versions */
+		digest->state = IN_DOUBT; /* part of a name, or a quote of newer versions */
 		return;
 	}
 	add_literal(digest);
@@ -180,79 +250,82 @@ static inline void begin_number(struct digest *digest)
 {
 	add_literal(digest);
 	digest->state = IN_NUMBER;
+	digest->word_sum = digest->word_first = 0;
 }
 
-static inline void read_code(struct digest *digest, char letter, char next)
+static inline void read_operand(struct digest *digest, char letter, char before, char next)
 {
-	bool escapes = digest->escape_word && digest->server == SQL_POSTGRESQL;
+	bool mariadb = digest->server == SQL_MARIADB;
 
-	digest->escape_word = false;
-	if (begins_comment(digest, letter, next))
-		return;
-	digest->last = 0; /* only two operators in a row are a comment */
-	if (is_blank(letter)) {
-		digest->blank = true;
-	} else if (letter == '\'') {
-		begin_string(digest, letter, escapes);
-	} else if (letter == '"' && digest->server != SQL_POSTGRESQL) {
-		begin_string(digest, letter, false);
-	} else if (letter == '"' || (letter == '`' && digest->server == SQL_MARIADB)) {
+	if (letter == '\'' || (letter == '"' && mariadb)) {
+		begin_string(digest, letter, before);
+	} else if (letter == '"' || (letter == '`' && mariadb)) {
 		begin_identifier(digest, letter);
 	} else if (is_letter(letter)) {
 		begin_word(digest);
 		digest->state = IN_WORD;
+		digest->last = letter;
 		add_to_word(digest, letter);
 	} else if (is_digit(letter) || (letter == '.' && is_digit(next))) {
 		begin_number(digest);
 	} else if (letter == '$') {
 		begin_dollar(digest);
-	} else if ((__u8)letter < ' ' || letter == 0x7f) {
-		hide_rest(digest);
 	} else {
 		add_operator(digest, letter);
 	}
+	if (!is_letter(letter) && !begins_any_comment(letter, next))
+		digest->behind = BEHIND_CODE;
+}
+
+static inline void read_code(struct digest *digest, char letter, char next)
+{
+	char before = digest->last;
+
+	if (begins_comment(digest, letter, next))
+		return;
+	digest->last = 0; /* only two operators in a row are a comment */
+	if (is_blank(letter))
+		digest->blank = true;
+	else if (is_none_of_code(digest, letter, before, next) || is_out_of_place(digest, letter, next))
+		digest->state = IN_DOUBT;
+	else
+		read_operand(digest, letter, before, next);
 }
 
 /* Returns whether the letter is part of what it was in; else it is code. */
-static inline bool goes_on(struct digest *digest, char letter)
+static inline bool goes_on(struct digest *digest, char letter, char next)
 {
 	bool quoted = letter == digest->quote;
 
 	switch (digest->state) {
 	case IN_WORD:
-		if (is_letter(letter) || is_digit(letter) || letter == '$') {
+		if (may_be_in_word(letter)) {
 			add_to_word(digest, letter);
 			digest->last = letter;
 			return true;
 		}
-		end_word(digest, digest->bytes == 1 && digest->word_length < DIGEST_BYTES
-					 ? digest->text[digest->word_length]
-					 : 0);
+		end_word(digest);
 		return digest->state != IN_CODE;
 	case IN_NUMBER:
 		if (is_letter(letter) || is_digit(letter) || letter == '.')
 			return true;
-		break;
+		digest->state = IN_CODE;
+		digest->last = '0';
+		return false;
 	case IN_STRING: read_string(digest, letter); return true;
-	case BEHIND_STRING: digest->state = quoted ? IN_STRING : IN_CODE; return quoted;
+	case BEHIND_STRING: return read_behind_string(digest, letter, next);
 	case IN_IDENTIFIER:
 		add_to_word(digest, letter);
 		if (quoted)
 			digest->state = BEHIND_IDENTIFIER;
 		return true;
-	case BEHIND_IDENTIFIER:
-		if (quoted)
-			add_to_word(digest, letter);
-		digest->state = quoted ? IN_IDENTIFIER : IN_CODE;
-		return quoted;
+	case BEHIND_IDENTIFIER: return read_behind_identifier(digest, letter);
 	case BEHIND_DOLLAR: return read_behind_dollar(digest, letter);
 	case IN_DOLLARS: read_dollars(digest, letter); return true;
-	case IN_LINE_COMMENT:
-		if (letter == '\n' || (letter == '\r' && digest->server == SQL_POSTGRESQL))
-			digest->state = IN_CODE;
-		return true;
-	case IN_COMMENT: read_comment(digest, letter); return true;
-	case IN_HIDDEN_REST: return true;
+	case IN_LINE_COMMENT: read_line_comment(digest, letter, next); return true;
+	case IN_COMMENT: read_comment(digest, letter, next); return true;
+	case IN_HIDDEN_REST:
+	case IN_DOUBT: return true;
 	}
 	digest->state = IN_CODE;
 	digest->last = 0;
@@ -272,20 +345,19 @@ static inline bool may_be_half_a_letter(const struct digest *digest, char letter
 static inline long digest_letter(struct digest *digest, char letter, char next)
 {
 	if (may_be_half_a_letter(digest, letter)) {
-		if (digest->state != IN_STRING && digest->state != IN_DOLLARS)
-			hide_rest(digest);
-		digest->state = IN_HIDDEN_REST;
+		digest->state = digest->state == IN_STRING || digest->state == IN_DOLLARS ? IN_HIDDEN_REST : IN_DOUBT;
 		return 1;
 	}
 	digest->high = (__u8)letter >= 0x80;
-	if (digest->state == IN_CODE || !goes_on(digest, letter))
+	if (digest->state == IN_CODE || !goes_on(digest, letter, next))
 		read_code(digest, letter, next);
-	return digest->state == IN_HIDDEN_REST;
+	return digest->state >= IN_HIDDEN_REST;
 }
 
-/* A quoted identifier whose end is not seen may be anything. */
-static inline void end_digest(struct digest *digest)
+/* Of a quoted identifier whose end is not looked at nothing is kept: it may be anything. */
+static inline void end_digest(struct digest *digest, bool cut)
 {
+	settle_doubts(digest, cut);
 	if (digest->state != IN_IDENTIFIER || digest->hidden)
 		return;
 	digest->length = digest->word_length;

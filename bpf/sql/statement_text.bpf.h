@@ -33,7 +33,7 @@ __weak __noinline int make_digest(struct statement_text *text)
 		return 0;
 	begin_digest(&text->digest, text->server, knobs.seed);
 	bpf_loop(STATEMENT_BYTES, read_letter, &text, 0);
-	end_digest(&text->digest);
+	end_digest(&text->digest, text->cut);
 	text->hash = text->digest.hash ?: 1;
 	return 0;
 }
@@ -41,7 +41,7 @@ __weak __noinline int make_digest(struct statement_text *text)
 static __always_inline void keep_digest(struct kept_digest *kept, const struct statement_text *text)
 {
 	bpf_probe_read_kernel(kept->text, sizeof(kept->text), text->digest.text);
-	kept->cut = text->cut || text->digest.state == IN_HIDDEN_REST;
+	kept->cut = text->cut || text->digest.state >= IN_HIDDEN_REST;
 	kept->length = text->digest.length;
 }
 

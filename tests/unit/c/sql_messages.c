@@ -118,7 +118,7 @@ static bool is_statement_behind(const char *text)
 	for (size_t i = 0; i < length; i++)
 		if (digest_letter(&digest, text[i], text[i + 1]))
 			break;
-	end_digest(&digest);
+	end_digest(&digest, false);
 	return is_verb(digest.text);
 }
 
