@@ -55,9 +55,10 @@ def limit_of_tasks(model: Model) -> Iterable[Outcome]:
 
 def _uncounted(model: Model) -> Check | Silence:
     """Return the check of a target that is root's alone, else that nobody has counted."""
-    if {process.status.get("Uid", "").partition("\t")[0] for process in model.facts.processes.values()} == {"0"}:
+    known = (process.status or {} for process in model.facts.processes.values())
+    if {status.get("Uid", "").partition("\t")[0] for status in known} == {"0"}:
         return Check(ID, "no limit of tasks holds for root", 0.0, "share")
-    return Silence(ID, "it was not counted how many tasks the target's user has", "perfdiag record")
+    return Silence(ID, "it was not counted how many tasks its user has", "perfdiag record")
 
 
 def _part(group: PidsGroup) -> float | None:
