@@ -118,17 +118,18 @@ static __always_inline void name_statement(struct statement *statement, bool rea
 /* Of the digest, the sum; made where there is room, and with the text where it is new. */
 static __always_inline struct statement_sum *sum_of(struct statement *statement)
 {
-	struct statement_sum *sum = bpf_map_lookup_elem(&statements, &statement->key);
+	struct statement_key key = statement->key; /* Linux 6.1 takes no key from the argument of a global function */
+	struct statement_sum *sum = bpf_map_lookup_elem(&statements, &key);
 	bool made = false;
 
 	if (sum)
 		return sum;
-	if (statement->key.hash && __sync_fetch_and_add(&statements_made, 1) >= STATEMENTS) {
-		statement->key.hash = 0;
-		statement->key.kind = STATEMENT_NO_ROOM;
+	if (key.hash && __sync_fetch_and_add(&statements_made, 1) >= STATEMENTS) {
+		key.hash = 0;
+		key.kind = STATEMENT_NO_ROOM;
 		statement->digested = 0;
 	}
-	sum = FIND_OR_MAKE(statements, &statement->key, COUNTER_STATEMENTS_FULL, &made);
+	sum = FIND_OR_MAKE(statements, &key, COUNTER_STATEMENTS_FULL, &made);
 	if (sum && made && statement->digested) {
 		keep_digest(&sum->digest, &statement->text);
 	}
