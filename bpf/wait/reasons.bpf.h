@@ -78,6 +78,12 @@ static long try_reason(__u32 place, struct reason_search *search)
 	return 1;
 }
 
+/* What it waited for is what it waited for: that needs no other name. */
+static __always_inline bool says_more(const struct reason *reason)
+{
+	return reason->ns && (reason->way.root != reason->way.account || reason->root_object != reason->object);
+}
+
 /* Adds to the reasons of a chain; where there is no place, that with the least time goes into the sum of all threads. */
 __weak __noinline int add_reason(struct chain *chain, struct reason *more, __u32 tgid)
 {
@@ -85,7 +91,7 @@ __weak __noinline int add_reason(struct chain *chain, struct reason *more, __u32
 	struct reason *reason;
 	__u32 place;
 
-	if (!chain || !more)
+	if (!chain || !more || !says_more(more))
 		return 0;
 	bpf_loop(CHAIN_REASONS, try_reason, &search, 0);
 	place = search.place < CHAIN_REASONS ? search.place : search.smallest;

@@ -84,15 +84,13 @@ struct following {
 	__u64 until; /* so far the waker's segments tell what it waited for */
 };
 
-/* What it waited for is what it waited for: that needs no other name. */
 static __always_inline void book_reason(struct following *following, struct reason *reason, __u32 root, __u64 object,
 					__u64 ns)
 {
 	reason->ns = ns;
 	reason->way.root = root;
 	reason->root_object = object;
-	if (ns && (root != reason->way.account || object != reason->object))
-		add_reason(following->chain, reason, following->record->tgid);
+	add_reason(following->chain, reason, following->record->tgid);
 }
 
 /* Returns what of a segment was merged into it, which has been booked. */

@@ -22,6 +22,6 @@ def test_calls_and_callbacks_are_followed() -> None:
     stacks = Stacks(OBJECT)
     by_name = {function.name: place for place, function in stacks.functions.items()}
     _, chain = stacks.deepest(by_name["look_at_set"])
-    assert chain[-2].name in ("look_at_selected", "look_at_node")  # by bpf_loop(), ...
+    assert chain[-2].name in ("look_at_polled", "look_at_selected", "look_at_node")  # by bpf_loop(), ...
     assert chain[-1].name == "look_at_item"  # ... then by a call
     assert all(each.depth_bytes for each in chain)
