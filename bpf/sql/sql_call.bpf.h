@@ -37,6 +37,17 @@ static __always_inline bool make_digest_of_message(struct statement_text *text, 
 	return true;
 }
 
+/* Global, as what follows it: the verifier would walk that again for each length that a name in the message can have. */
+__weak __noinline int understand_message(struct sql_scratch *scratch, __u32 bytes)
+{
+	return scratch && read_sql_message(&scratch->message, scratch->head, scratch->tail, bytes);
+}
+
+__weak __noinline int shows_statement(struct sql_scratch *scratch, int sure)
+{
+	return scratch && begins_as_statement(&scratch->message, scratch->head, sure);
+}
+
 /*
  * Reads the message at an address; returns whether it is one of an SQL server's and lies in the buffer as a whole.
  * Global, so that the verifier walks it once.
@@ -52,7 +63,7 @@ __weak __noinline int read_message(struct sql_scratch *scratch, __u64 address, _
 	if (bytes <= SQL_TAIL_BYTES || bytes > room || bpf_probe_read_user(scratch->head, looked_at, (void *)address) ||
 	    bpf_probe_read_user(scratch->tail, SQL_TAIL_BYTES, (void *)(address + bytes - SQL_TAIL_BYTES)))
 		return 0;
-	if (!read_sql_message(&scratch->message, scratch->head, scratch->tail, bytes, sure))
+	if (!understand_message(scratch, bytes) || !shows_statement(scratch, sure))
 		return 0;
 	return !scratch->message.unsure || (make_digest_of_message(&scratch->text, &scratch->message, address) &&
 					    is_verb(scratch->text.digest.text));

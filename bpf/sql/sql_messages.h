@@ -155,18 +155,20 @@ static inline bool read_mariadb(struct sql_message *message, const char *head, _
 	return true;
 }
 
-/*
- * `head` has SQL_HEAD_BYTES, filled up with zeroes where the message has `bytes`, which are fewer.  `sure`: the connection
- * has sent statements before, so this text may begin with anything, a comment as a rule.
- */
-static inline bool read_sql_message(struct sql_message *message, const char *head, const char *tail, __u32 bytes,
-				    bool sure)
+/* `head` has SQL_HEAD_BYTES, filled up with zeroes where the message has `bytes`, which are fewer. */
+static inline bool read_sql_message(struct sql_message *message, const char *head, const char *tail, __u32 bytes)
 {
-	__u32 at;
+	return bytes >= 9 && (read_mariadb(message, head, bytes) || read_postgresql(message, head, tail, bytes));
+}
 
-	if (bytes < 9 || (!read_mariadb(message, head, bytes) && !read_postgresql(message, head, tail, bytes)))
-		return false;
-	at = message->text_at;
+/*
+ * Does its text begin as statements do, as far as that can be told here?  `sure`: the connection has sent statements
+ * before, so this text may begin with anything, a comment as a rule.
+ */
+static inline bool begins_as_statement(struct sql_message *message, const char *head, bool sure)
+{
+	__u32 at = message->text_at;
+
 	if (sure || message->command == SQL_EXECUTE)
 		return true;
 	if (at > SQL_HEAD_BYTES - 4)

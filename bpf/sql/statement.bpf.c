@@ -29,13 +29,18 @@ char LICENSE[] SEC("license") = "GPL";
 #define FOURTH_OF(regs) ((const __u64 *)(regs))[3]
 #endif
 
+/* In each account, by now. */
+struct ledger_copy {
+	__s64 ns[ACCOUNT_COUNT];
+};
+
 struct statement {
 	__u64 begun;   /* 0: in none */
 	__u64 address; /* of its text */
 	struct statement_key key;
 	__u32 executed;
 	__u32 digested; /* `text` is its, and new */
-	__s64 before_ns[ACCOUNT_COUNT], now_ns[ACCOUNT_COUNT];
+	struct ledger_copy before, now;
 	struct statement_text text;
 };
 
@@ -65,18 +70,18 @@ static __always_inline struct statement *statement_of(struct task_struct *task, 
  * What the thread, which runs, has not booked yet.  Where its record says that it waits, the switch that let it run was not
  * announced (see book_unseen_run()): it runs since it was woken.
  */
-static __always_inline void add_unbooked(const struct record *record, __s64 accounts_ns[ACCOUNT_COUNT], __u64 now)
+static __always_inline void add_unbooked(const struct record *record, struct ledger_copy *copy, __u64 now)
 {
 	__u64 since = *(volatile __u64 *)&record->since, waking = *(volatile __u64 *)&record->waking;
 	__u32 running = vm_account(record->vm, running_account(record->region)), waited = record->account;
 
 	if (record->state == STATE_BLOCKED && waking > since && waking < now) {
 		if (waited < ACCOUNT_COUNT)
-			accounts_ns[waited] += waking - since;
+			copy->ns[waited] += waking - since;
 		since = waking;
 	}
 	if (running < ACCOUNT_COUNT && now > since)
-		accounts_ns[running] += now - since;
+		copy->ns[running] += now - since;
 }
 
 static __always_inline bool is_open(const struct record *record)
@@ -84,22 +89,36 @@ static __always_inline bool is_open(const struct record *record)
 	return record->state != STATE_NEW && record->state != STATE_CLOSED;
 }
 
-/* The thread's ledger until now.  It writes that itself, at its switches: one came in between where the sequence has changed. */
-static __always_inline bool copy_ledger(const struct record *record, __s64 accounts_ns[ACCOUNT_COUNT], __u64 *now)
+/*
+ * The thread's ledger until the time that is returned, or 0.  It writes that itself, at its switches: one came in between
+ * where the sequence has changed.  Global, so that the verifier walks it once.
+ */
+__weak __noinline __u64 try_to_copy(struct record *record, struct ledger_copy *copy)
+{
+	__u32 sequence;
+	__u64 now;
+
+	if (!record || !copy)
+		return 0;
+	sequence = *(volatile __u32 *)&record->sequence;
+	now = bpf_ktime_get_ns();
+	for (int i = 0; i < ACCOUNT_COUNT; i++)
+		copy->ns[i] = *(volatile __u64 *)&record->accounts[i].ns;
+	add_unbooked(record, copy, now);
+	barrier();
+	return is_open(record) && !(sequence & 1) && *(volatile __u32 *)&record->sequence == sequence ? now : 0;
+}
+
+static __always_inline __u64 copy_ledger(struct record *record, struct ledger_copy *copy)
 {
 	for (int attempt = 0; attempt < 3; attempt++) {
-		__u32 sequence = *(volatile __u32 *)&record->sequence;
+		__u64 now = try_to_copy(record, copy);
 
-		*now = bpf_ktime_get_ns();
-		for (int i = 0; i < ACCOUNT_COUNT; i++)
-			accounts_ns[i] = *(volatile __u64 *)&record->accounts[i].ns;
-		add_unbooked(record, accounts_ns, *now);
-		barrier();
-		if (is_open(record) && !(sequence & 1) && *(volatile __u32 *)&record->sequence == sequence)
-			return true;
+		if (now)
+			return now;
 	}
 	count_loss(COUNTER_STATEMENTS_TORN);
-	return false;
+	return 0;
 }
 
 static __always_inline void name_statement(struct statement *statement, bool readable)
@@ -136,28 +155,44 @@ static __always_inline struct statement_sum *sum_of(struct statement *statement)
 	return sum;
 }
 
+/* As what follows global, so that the verifier does not walk one loop for each way through the other. */
+__weak __noinline int add_accounts(struct statement_part_sum *part, struct statement *statement)
+{
+	if (!part || !statement)
+		return 0;
+	for (int i = 0; i < ACCOUNT_COUNT; i++) {
+		__s64 ns = statement->now.ns[i] - statement->before.ns[i];
+
+		if (ns)
+			__sync_fetch_and_add(&part->accounts_ns[i], ns);
+	}
+	return 0;
+}
+
+__weak __noinline int keep_accounts(struct statement_sum *sum, struct statement *statement)
+{
+	if (!sum || !statement)
+		return 0;
+	for (int i = 0; i < ACCOUNT_COUNT; i++)
+		sum->max_accounts_ns[i] = statement->now.ns[i] - statement->before.ns[i];
+	return 0;
+}
+
 static __always_inline void count_statement(struct record *record, struct statement *statement,
 					    struct statement_sum *sum, __u64 ns)
 {
 	struct statement_part_sum *part = &sum->sums[knobs.slo_ns && ns >= knobs.slo_ns];
-	bool longest = ns > sum->max_ns;
 
 	__sync_fetch_and_add(&part->count, 1);
 	__sync_fetch_and_add(&part->ns, ns);
 	count_latency(&sum->latency, ns);
-	if (longest) { /* two can race for it: user space sees that parts and whole differ */
+	add_accounts(part, statement);
+	if (ns > sum->max_ns) { /* two can race for it: user space sees that parts and whole differ */
 		sum->max_ns = ns;
 		sum->max_at = statement->begun;
 		sum->max_tid = record->tid;
 		sum->max_tgid = record->tgid;
-	}
-	for (int i = 0; i < ACCOUNT_COUNT; i++) {
-		__s64 part_ns = statement->now_ns[i] - statement->before_ns[i];
-
-		if (part_ns)
-			__sync_fetch_and_add(&part->accounts_ns[i], part_ns);
-		if (longest)
-			sum->max_accounts_ns[i] = part_ns;
+		keep_accounts(sum, statement);
 	}
 }
 
@@ -169,7 +204,9 @@ __weak __noinline int end_statement(struct record *record, struct statement *sta
 
 	if (!record || !statement || !statement->begun)
 		return 0;
-	if (!record->taken && copy_ledger(record, statement->now_ns, &now)) {
+	if (!record->taken)
+		now = copy_ledger(record, &statement->now);
+	if (now) {
 		sum = sum_of(statement);
 		if (sum && now > statement->begun)
 			count_statement(record, statement, sum, now - statement->begun);
@@ -180,17 +217,13 @@ __weak __noinline int end_statement(struct record *record, struct statement *sta
 
 __weak __noinline int begin_statement(struct record *record, struct statement *statement, __u32 server)
 {
-	__u64 now = 0;
-
 	if (!record || !statement)
 		return 0;
-	statement->begun = 0;
 	statement->executed = statement->digested = 0;
 	statement->key.hash = 0;
 	statement->key.server = server;
 	statement->key.kind = STATEMENT_NOT_RUN;
-	if (copy_ledger(record, statement->before_ns, &now))
-		statement->begun = now;
+	statement->begun = copy_ledger(record, &statement->before);
 	return 0;
 }
 

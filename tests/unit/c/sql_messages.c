@@ -17,7 +17,7 @@ static bool read_bytes(const char *bytes, size_t length, bool sure)
 	memcpy(head, bytes, length < sizeof(head) ? length : sizeof(head));
 	if (length >= sizeof(tail))
 		memcpy(tail, bytes + length - sizeof(tail), sizeof(tail));
-	return read_sql_message(&message, head, tail, length, sure);
+	return read_sql_message(&message, head, tail, length) && begins_as_statement(&message, head, sure);
 }
 
 #define IS_STATEMENT(bytes) read_bytes(bytes, sizeof(bytes) - 1, false)
