@@ -53,12 +53,12 @@ __weak __noinline int book_operation(struct record *record, __u32 account, __u64
 }
 
 /* Books ns to an account alone: running (cpu.*) has no object, and nobody asks how long its slices were. */
-static __always_inline void add_to_sum(struct record *record, __u32 account, __u64 ns)
+__weak __noinline int add_to_sum(struct record *record, __u32 account, __u64 ns)
 {
 	struct account_sum *sum;
 
-	if (account >= ACCOUNT_COUNT)
-		return;
+	if (!record || account >= ACCOUNT_COUNT)
+		return 0;
 	if (knobs.operations && record->operating)
 		book_operation(record, account, ns);
 	if (record->serving.cookie)
@@ -68,6 +68,7 @@ static __always_inline void add_to_sum(struct record *record, __u32 account, __u
 	sum->count++;
 	if (ns >= (sum->max_us + 1ULL) * 1000) /* a division is needed rarely */
 		sum->max_us = ns / 1000;
+	return 0;
 }
 
 /* Books ns to an account and to its object's detail, where that has been looked up already (NULL: it has no room). */
@@ -116,12 +117,16 @@ __weak __noinline int book(struct record *record, __u32 account, __u64 object, _
 }
 
 /* Books the time a thread has been running since `since`, less what interrupts and `steal` took from it. */
-static __always_inline void book_running(struct record *record, struct cpu_state *cpu, __u64 steal, __u64 now)
+__weak __noinline int book_running(struct record *record, struct cpu_state *cpu, __u64 steal, __u64 now)
 {
-	__u64 ns = now > record->since ? now - record->since : 0;
-	__u64 irq = cpu ? cpu->irq_ns - record->irq_ns : 0;
-	__u32 account = vm_account(record->vm, running_account(record->region));
+	__u32 account;
+	__u64 ns, irq;
 
+	if (!record)
+		return 0;
+	ns = now > record->since ? now - record->since : 0;
+	irq = cpu ? cpu->irq_ns - record->irq_ns : 0;
+	account = vm_account(record->vm, running_account(record->region));
 	if (irq) {
 		if (irq > ns)
 			irq = ns;
@@ -144,6 +149,7 @@ static __always_inline void book_running(struct record *record, struct cpu_state
 		record->left.ran_ns += ns;
 	record->since = now;
 	record->irq_ns = cpu ? cpu->irq_ns : 0;
+	return 0;
 }
 
 /* Enters or leaves a region that books differently from here on (the running thread itself). */

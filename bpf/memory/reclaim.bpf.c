@@ -29,6 +29,13 @@ static __always_inline void note_detail(__u32 detail)
  * Which limit makes a thread reclaim: the same function does it for both, its caller tells.  The frames lie on a stack
  * of its own, not in the scratch of marker.bpf.h: a switch may come in between.
  */
+__weak __noinline int limit_in_frame(__u64 address)
+{
+	int marker = find_marker(address);
+
+	return marker >= 0 && marker < MARKERS ? knobs.markers[marker].limit : LIMIT_NONE;
+}
+
 static __noinline int limit_on_stack(void *ctx)
 {
 	__u64 frames[FRAMES];
@@ -38,13 +45,11 @@ static __noinline int limit_on_stack(void *ctx)
 	if (bytes <= 0)
 		return LIMIT_NONE;
 	for (int i = 0; i < FRAMES && i * 8 < bytes; i++) {
-		int marker = find_marker(frames[i]);
+		int found = limit_in_frame(frames[i]);
 
-		if (marker < 0 || marker >= MARKERS)
-			continue;
-		if (knobs.markers[marker].limit == LIMIT_HIGH)
+		if (found == LIMIT_HIGH)
 			return LIMIT_HIGH;
-		if (knobs.markers[marker].limit)
+		if (found)
 			limit = LIMIT_MAX;
 	}
 	return limit;

@@ -99,10 +99,13 @@ static __always_inline bool awaits_request(const struct sock *sock, __u16 family
 }
 
 /* Adds time to the account of a request: at once, or to what counts only if more of the answer follows. */
-static __always_inline void add_to_part(struct connection *connection, __u32 account, __u64 object, __u64 ns)
+__weak __noinline int add_to_part(struct connection *connection, __u32 account, __u64 object, __u64 ns)
 {
-	bool after = connection->exchange == EXCHANGE_ANSWERED;
+	bool after;
 
+	if (!connection)
+		return 0;
+	after = connection->exchange == EXCHANGE_ANSWERED;
 	for (int i = 0; i < REQUEST_PARTS; i++) {
 		struct request_part *part = &connection->parts[i];
 
@@ -118,6 +121,7 @@ static __always_inline void add_to_part(struct connection *connection, __u32 acc
 			part->ns += ns;
 		break;
 	}
+	return 0;
 }
 
 /*

@@ -67,8 +67,10 @@ __weak __noinline int add_parked(__u64 object, __u32 tgid, __u32 over_slo, __u64
 	return 0;
 }
 
-static __always_inline void add_served(struct exchange_sum *sum, const struct connection *connection, bool over_slo)
+__weak __noinline int add_served(struct exchange_sum *sum, struct connection *connection, __u32 over_slo)
 {
+	if (!sum || !connection)
+		return 0;
 	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++) {
 		const struct request_part *part = &connection->parts[i];
 		__u32 account = part->account;
@@ -79,11 +81,14 @@ static __always_inline void add_served(struct exchange_sum *sum, const struct co
 		if (account == ACCOUNT_WAIT_PARKED)
 			add_parked(part->object, connection->tgid, over_slo, part->ns);
 	}
+	return 0;
 }
 
 /* Of whichever requests: who read one is known, also where another thread answers it. */
-static __always_inline void add_unread(const struct connection *connection, bool over_slo)
+__weak __noinline int add_unread(struct connection *connection, __u32 over_slo)
 {
+	if (!connection)
+		return 0;
 	for (int i = 0; i < UNREAD_PARTS && i < connection->unread.used; i++) {
 		const struct unread_part *part = &connection->unread.parts[i];
 		struct unread_key key = {
@@ -97,6 +102,7 @@ static __always_inline void add_unread(const struct connection *connection, bool
 		if (sum)
 			__sync_fetch_and_add(sum, part->ns);
 	}
+	return 0;
 }
 
 static __always_inline void add_bytes(struct exchange_sum *sum, struct connection *connection)

@@ -20,17 +20,21 @@ static __always_inline void take(__u64 *from, __u64 ns)
  * it left the request until it woke up that waited for the timer, whatever the thread did for others meanwhile.  Calls
  * that are outstanding are what the time is the limit of: the request has waited for these.
  */
-static __always_inline void book_own_timer(const struct record *record, struct connection *connection)
+__weak __noinline int book_own_timer(struct record *record, struct connection *connection)
 {
-	bool asked = connection->exchange == EXCHANGE_ASKED;
-	__u64 left = asked ? connection->arrived : connection->last, ns;
+	__u64 left, ns;
+	bool asked;
 
+	if (!record || !connection)
+		return 0;
+	asked = connection->exchange == EXCHANGE_ASKED;
+	left = asked ? connection->arrived : connection->last;
 	if (!woke_by_time(record) || connection->tid != record->tid || connection->calls > 0)
-		return;
+		return 0;
 	if (connection->worked_on > left)
 		left = connection->worked_on;
 	if (record->waking <= left)
-		return;
+		return 0;
 	ns = record->waking - left;
 	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++)
 		if (connection->parts[i].account != ACCOUNT_WAIT_EVENTS)
@@ -40,4 +44,5 @@ static __always_inline void book_own_timer(const struct record *record, struct c
 			take(asked ? &connection->parts[i].ns : &connection->parts[i].after_ns, ns);
 	if (ns)
 		add_to_part(connection, ACCOUNT_WAIT_TIMER, 0, ns);
+	return 0;
 }

@@ -101,10 +101,13 @@ __weak __noinline int shows_frames(struct naming *naming, __u64 address, __u32 b
 }
 
 /* No more than the buffer has: what lies behind it in the target's memory was not sent by anybody. */
-static __always_inline bool read_text(struct naming *naming, __u64 address, __u64 room)
+__weak __noinline int read_text(struct naming *naming, __u64 address, __u64 room)
 {
-	__u32 bytes = naming->bytes < room ? naming->bytes : room;
+	__u32 bytes;
 
+	if (!naming)
+		return false;
+	bytes = naming->bytes < room ? naming->bytes : room;
 	if (!bpf_probe_read_user(naming->text, bytes < REQUEST_BYTES ? bytes : REQUEST_BYTES, (void *)address) &&
 	    bytes > TLS_HEADER) {
 		if (naming->perhaps_frames)

@@ -243,11 +243,14 @@ static __always_inline void note_rest_awaited(struct record *record, __u64 ns)
 }
 
 /* A wait is over: it ended when the thread was woken; returns when that was. */
-static __always_inline __u64 book_wait(struct record *record, __u64 now)
+__weak __noinline __u64 book_wait(struct record *record, __u64 now)
 {
-	__u64 end = record->waking;
 	struct detail *detail;
+	__u64 end;
 
+	if (!record)
+		return now;
+	end = record->waking;
 	if (end <= record->since || end > now) {
 		end = now;
 		count_loss(COUNTER_WAKEUPS_MISSING);

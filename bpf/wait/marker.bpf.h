@@ -19,8 +19,7 @@ LEDGER_SHARED struct {
 	__type(value, struct frames);
 } frames_scratch SEC(".maps");
 
-/* Not static, so that the verifier looks at it once and not at every call. */
-__weak __noinline int find_marker(__u64 address)
+static __always_inline int find_marker(__u64 address)
 {
 	__u32 low = 0, high = knobs.marker_count;
 
@@ -53,6 +52,22 @@ static __always_inline bool tells_of_nfs(__u32 account)
 	return is_nfs(account) && account != ACCOUNT_NFS_METADATA;
 }
 
+#define TELLS_ALL 0x10000 /* beside the index of a marker: frames further out say no more */
+
+/* Which marker was found so far (-1: none), now that one more frame is looked at.  Global: the verifier walks it once. */
+__weak __noinline int look_at_frame(__u64 address, int found)
+{
+	int marker = find_marker(address);
+	__u32 account;
+
+	if (marker < 0 || marker >= MARKERS)
+		return found;
+	account = knobs.markers[marker].account;
+	if (found < 0 ? !is_told_further_out(account) : tells_of_nfs(account))
+		return marker | TELLS_ALL;
+	return found < 0 ? marker : found;
+}
+
 /* Index of the innermost marker among the frames in frames_scratch, or -1; of NFS, of what the wait is for. */
 __weak __noinline int search_frames(long bytes)
 {
@@ -64,21 +79,9 @@ __weak __noinline int search_frames(long bytes)
 		return -1;
 	if (bytes <= 0)
 		count_loss(COUNTER_STACKS_FAILED);
-	for (int i = 0; i < STACK_LOOKED_AT && i * 8 < bytes; i++) {
-		int marker = find_marker(frames->addresses[i]);
-		__u32 account;
-
-		if (marker < 0 || marker >= MARKERS)
-			continue;
-		account = knobs.markers[marker].account;
-		if (found < 0 && !is_told_further_out(account))
-			return marker;
-		if (found >= 0 && tells_of_nfs(account))
-			return marker;
-		if (found < 0)
-			found = marker;
-	}
-	return found;
+	for (int i = 0; i < STACK_LOOKED_AT && i * 8 < bytes && found < TELLS_ALL; i++)
+		found = look_at_frame(frames->addresses[i], found);
+	return found < TELLS_ALL ? found : found - TELLS_ALL;
 }
 
 /* The marker of the task that runs this program.  (bpf_get_task_stack() would leave out the sleeping locks.) */
