@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain, size
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import any_begins
 from perfdiag.recording import schema
 
@@ -203,10 +203,11 @@ def work(samples: CpuSamples, of: Callable[[schema.Stack], bool] = lambda _: Tru
     return [Work(name, part_of(count, inside), remedies.get(name, "")) for name, count in ranked[:3]]
 
 
-def part_of_work(samples: CpuSamples, *names: str) -> float:
-    """Return the part of kernel time for some purposes, 0 to 1; 0 from too few samples."""
-    counts = _counts(samples, lambda _: True)
-    return sum(counts.get(name, 0) for name in names) / sum(counts.values()) if counts else 0.0
+@once
+def parts_of_work(model: Model) -> Mapping[str, float]:
+    """Return the part of kernel time for each purpose, 0 to 1; nothing from too few samples."""
+    counts = _counts(CpuSamples(model), lambda _: True)
+    return {name: count / sum(counts.values()) for name, count in counts.items()}
 
 
 def _counts(samples: CpuSamples, of: Callable[[schema.Stack], bool]) -> dict[str, int]:
@@ -265,7 +266,7 @@ __all__ = [
     "Kind",
     "Work",
     "awaited",
-    "part_of_work",
+    "parts_of_work",
     "remedies",
     "work",
 ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.cpu.kernel_work import LOCAL_SOCKETS, NETWORK, PACKETS, part_of_work
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.cpu.kernel_work import LOCAL_SOCKETS, NETWORK, PACKETS, parts_of_work
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.requests.calls import claimed, longer_ns, of_requests_ns
 from perfdiag.diagnosis.policy import network_policy
@@ -84,10 +83,9 @@ class ChattyCalls:
         exchanges are these."""
         if self.times < network_policy.chatty_many_calls:
             return 0
-        local = self.call.line.object.startswith("unix:")
-        part = part_of_work(CpuSamples(model), *([LOCAL_SOCKETS] if local else [NETWORK, PACKETS]))
-        messages = sum(each.line.count for each in model.exchanges if each.from_outside or not each.served)
-        return round(model.ns(KERNEL) * part * self.share * self.call.line.count / max(1, messages))
+        kinds = [LOCAL_SOCKETS] if self.call.line.object.startswith("unix:") else [NETWORK, PACKETS]
+        part = sum(parts_of_work(model).get(kind, 0.0) for kind in kinds)
+        return round(model.ns(KERNEL) * part * self.share * self.call.line.count / max(1, _messages(model)))
 
     def _rows(self, model: Model) -> list[Row]:
         return model.rows_of(*ACCOUNTS, key=self.call.line.object)
@@ -103,6 +101,12 @@ class ChattyCalls:
             network_policy.slow_answer_ns if many else network_policy.prompt_answer_ns,
             network_policy.prompt_round_trips * (way_ns or 0),
         )
+
+
+@once
+def _messages(model: Model) -> int:
+    """Return how many requests of others and calls there were."""
+    return sum(each.line.count for each in model.exchanges if each.from_outside or not each.served)
 
 
 @once
