@@ -23,8 +23,9 @@ time makes only a fault larger: what most of the busy time is stands above where
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.requests.fast_answers import answering_ns, answers_fast, is_fast_server
@@ -67,7 +68,7 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
         part = total / purse.whole_ns if purse.whole_ns else 0.0
         settled = replace(
             finding,
-            severity=_felt(model, finding, part, total + idle_ns, roles.read_requests(taken)),
+            severity=_felt(model, finding, part, total + idle_ns, partial(roles.read_requests, taken)),
             threads=threads,
             role=role,
             claims={claim: ns for claim, ns in granted.items() if ns},
@@ -85,17 +86,17 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
     return Settlement(sorted(kept, key=_rank), superseded, purse.left_ns)
 
 
-def _felt(model: Model, finding: Finding, part: float, ns: int, readers: bool) -> Severity:
+def _felt(model: Model, finding: Finding, part: float, ns: int, read_requests: Callable[[], bool]) -> Severity:
     """Return the severity: what threads suffer warns of nothing where the requests hardly do, and where all requests
-    are answered fast not for next to no time, nor where none of them reads requests (not `readers`). Next to no time is
-    also what could not be felt even if all of it were the requests'."""
+    are answered fast not for next to no time, nor where none of them reads requests. Next to no time is also what could
+    not be felt even if all of it were the requests'."""
     if not finding.claims or finding.severity is not Severity.WARNING:
         return finding.severity
     hardly = part < general_policy.fault_share if model.request_time else False
     if ns < general_policy.felt_of_threads_share * model.wall_ns:
         hardly |= ns < general_policy.fault_share * answering_ns(model) or answers_fast(model)
-    elif not readers and model.request_time is None:
-        hardly |= is_fast_server(model)
+    elif model.request_time is None and is_fast_server(model):
+        hardly |= not read_requests()
     return Severity.INFO if hardly else finding.severity
 
 
