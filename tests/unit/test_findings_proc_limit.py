@@ -41,7 +41,14 @@ def test_a_user_at_the_limit() -> None:
 def test_a_full_control_group(current: int, refused: int | None, severity: Severity) -> None:
     found = finding(target(limit=10, current=current, refused=refused), ID)
     assert found.severity is severity and found.evidence[0].text == f"{current} of 10 tasks"
-    assert found.remedies[1].undo == f"echo 10 >{GROUP}/pids.max"
+    assert found.remedies[1].undo == f"echo 10 > {GROUP}/pids.max"
+
+
+def test_a_group_whose_name_is_a_command_cannot_be_run() -> None:
+    group = PidsGroup("/sys/fs/cgroup/a; reboot", 2, (100,), 7, 1, limit=10, current=10, refused=1)
+    found = finding(knowing(target(), pids_groups=[group]), ID)
+    commands = [*(text for each in found.remedies for text in (each.text, each.undo)), found.verify]
+    assert all("a; reboot" not in text.replace("'/sys/fs/cgroup/a; reboot", "") for text in commands), commands
 
 
 def test_room_for_more() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from perfdiag.common.text import typed_path
 from perfdiag.diagnosis.evidence.fix_checks import checked
-from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.evidence.target import setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
@@ -68,13 +69,12 @@ def _part(group: PidsGroup) -> float | None:
     return group.current / group.limit if group.limit else 1.0
 
 
-def _groups(model: Model, groups: Iterable[PidsGroup]) -> Iterator[Finding]:
+def _groups(model: Model, groups: Sequence[PidsGroup]) -> Iterator[Finding]:
     """Yield the finding of the control group whose limit is nearest, if it is reached or a start was refused.
 
     Until Linux 6.11 a refusal counts in the group of who was refused, since then in the one whose limit it was.
     """
-    known = list(groups)
-    nearest = max(known, key=lambda each: _part(each) or 0.0, default=None)
+    nearest = max(groups, key=lambda each: _part(each) or 0.0, default=None)
     refused = max((each.refused or 0 for each in model.facts.pids_groups), default=0)
     if nearest is None or (not refused and (_part(nearest) or 0.0) < 1):
         return
@@ -82,7 +82,7 @@ def _groups(model: Model, groups: Iterable[PidsGroup]) -> Iterator[Finding]:
     evidence = [Evidence(f"{current:,} of {limit:,} tasks", float(current), "count", "pids.current")]
     if refused:
         evidence.append(Evidence(f"{refused:,} starts refused in the window", float(refused), "count", "pids.events"))
-    file = f"{nearest.path}/pids.max"
+    limit_path, path = f"{nearest.path}/pids.max", typed_path(nearest.path)
     yield conclude(
         model,
         {},
@@ -94,11 +94,11 @@ def _groups(model: Model, groups: Iterable[PidsGroup]) -> Iterator[Finding]:
         doubts=[] if refused else [_UNSEEN],
         evidence=evidence,
         remedies=[
-            fix(f"see what they are: xargs ps -o pid,nlwp,args -p <{plain(nearest.path)}/cgroup.procs"),
-            attempt(f"echo {2 * limit} >{plain(file)}", f"echo {limit} >{plain(file)}", f"{limit}"),
+            fix(f"see what they are: xargs ps -o pid,nlwp,args -p <{path}/cgroup.procs"),
+            setting(limit_path, f"{2 * limit}", f"{limit}"),
         ],
         alternatives=["a leak, which a higher limit only delays"],
-        verify=checked(f"cat {plain(nearest.path)}/pids.current", f"stays below {limit:,}"),
+        verify=checked(f"cat {path}/pids.current", f"stays below {limit:,}"),
     )
 
 
