@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perfdiag.common.text import printable
+from perfdiag.model.waits.unix_ends import maker_pid
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import fine_edges_ns
 from perfdiag.recording.packed_numbers import Counts
@@ -120,6 +121,12 @@ def is_loopback(address: str) -> bool:
     return address.startswith(("127.", "[::ffff:127.")) or address == "[::1]"
 
 
+def _own_port(object: str) -> str:
+    """Return the port of this host that calls go to, "" if they go elsewhere."""
+    address, _, port = object.removeprefix("peer:").rpartition(":")
+    return port if is_loopback(address) else ""
+
+
 def own_calls(exchanges: Iterable[Exchange]) -> tuple[list[Exchange], list[Exchange]]:
     """Return the calls that the target makes of itself, which are among the requests that it served, and the others."""
     found = list(exchanges)
@@ -127,9 +134,8 @@ def own_calls(exchanges: Iterable[Exchange]) -> tuple[list[Exchange], list[Excha
     own: list[Exchange] = []
     others: list[Exchange] = []
     for each in found:
-        address, _, port = each.line.object.removeprefix("peer:").rpartition(":")
         if not each.served:
-            (own if is_loopback(address) and port in ports else others).append(each)
+            (own if _own_port(each.line.object) in ports else others).append(each)
     return own, others
 
 
@@ -145,15 +151,14 @@ def _asked_inside(lines: Iterable[schema.Exchange], pids: Collection[int]) -> se
     own: defaultdict[str, int] = defaultdict(int)
     objects: defaultdict[str, set[str]] = defaultdict(set)
     for line in lines:
-        kind, _, rest = line.object.partition(":")
         if line.direction == "accepted":
-            place = line.object if kind == "port" else _UNIX
+            place = line.object if line.object.startswith("port:") else _UNIX
             served[place] += line.count
             objects[place].add(line.object)
-        elif kind == "unix" and rest.partition(":")[0].isdecimal() and int(rest.partition(":")[0]) in pids:
+        elif maker_pid(line.object) in pids:
             own[_UNIX] += line.count
-        elif kind == "peer" and is_loopback(rest.rpartition(":")[0]):
-            own[f"port:{rest.rpartition(':')[2]}"] += line.count
+        elif port := _own_port(line.object):
+            own[f"port:{port}"] += line.count
     inside = {place for place, count in served.items() if count and own[place] >= ASKED_INSIDE * count}
     if not any(count for place, count in served.items() if place not in inside):
         return set()
