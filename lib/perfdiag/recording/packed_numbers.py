@@ -18,7 +18,7 @@ Columns = tuple[tuple[str, ...], tuple[int, ...]]  # names, and three numbers fo
 
 _ROWS_AT_ONCE = 256  # of thousands of threads: what their sums take in memory while they are added up
 _CODES: tuple[Literal["B", "H", "I", "Q"], ...] = ("B", "H", "I", "Q")  # of `array`, the narrowest first
-_CODE_OF = {array(code).itemsize: code for code in _CODES}
+_CODE_OF = {array(code).itemsize: code for code in _CODES}  # by bytes
 
 
 @lru_cache(maxsize=4096)
@@ -30,7 +30,7 @@ def _consecutive(first: int, number: int) -> range:
 def _packed(numbers: Sequence[int]) -> bytes:
     """Return numbers in as few bytes each as the largest takes: `array` would take an object more for each list."""
     largest = max(numbers, default=0)
-    return array(next(code for code in _CODES if largest < 1 << 8 * array(code).itemsize), numbers).tobytes()
+    return array(next(code for size, code in _CODE_OF.items() if largest < 1 << 8 * size), numbers).tobytes()
 
 
 def _unpacked(data: bytes, count: int) -> Iterable[int]:
