@@ -76,6 +76,14 @@ static bool read_state(int process, char *state, long *threads)
 	return has_state && has_threads;
 }
 
+long process_threads(int process)
+{
+	char state;
+	long threads;
+
+	return read_state(process, &state, &threads) ? threads : 0;
+}
+
 pid_t process_of_thread(pid_t tid)
 {
 	_cleanup_close_ int thread = process_open(tid);

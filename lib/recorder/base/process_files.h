@@ -24,6 +24,9 @@ FILE *process_file(int process, const char *name);
 /* When it was started, in clock ticks since boot; an exec does not change that.  0 or -errno. */
 int process_start_ticks(int process, uint64_t *ticks);
 
+/* How many threads it has, from status, which waits for nothing; 0: not known. */
+long process_threads(int process);
+
 /* Whether a thread of it is left: one that has ended stays a zombie until its parent asks, its leader until all end. */
 bool process_alive(pid_t pid);
 
