@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -145,6 +144,20 @@ static int explain_no_thread(pid_t pid)
 	return -ESRCH;
 }
 
+/* Does it have more threads than those asked for have?  Otherwise none of their threads has to be asked for its children. */
+static bool has_descendants(const struct recorder *recorder)
+{
+	const struct options *options = &recorder->options;
+	long threads = 0;
+
+	for (size_t i = 0; i < options->pid_count; i++) {
+		_cleanup_close_ int process = process_open(options->pids[i]);
+
+		threads += process < 0 ? 0 : process_threads(process);
+	}
+	return recorder->skeleton->bss->live_threads > threads;
+}
+
 /* Host facts are of those asked for, and of some descendants: of those that lived at the begin, as long as they do. */
 static void describe(struct recorder *recorder)
 {
@@ -153,10 +166,12 @@ static void describe(struct recorder *recorder)
 
 	memcpy(recorder->described, options->pids, count * sizeof(*options->pids));
 	for (size_t i = count; i < recorder->described_count; i++)
-		if (!kill(recorder->described[i], 0) || errno == EPERM)
+		if (process_alive(recorder->described[i]))
 			recorder->described[count++] = recorder->described[i];
-	recorder->described_count = processes_add_descendants(options, recorder->described, count,
-							      options->pid_count + DESCENDANTS_DESCRIBED);
+	if (has_descendants(recorder))
+		count = processes_add_descendants(options, recorder->described, count,
+						  options->pid_count + DESCENDANTS_DESCRIBED);
+	recorder->described_count = count;
 }
 
 int window_record(struct recorder *recorder, int signals)
