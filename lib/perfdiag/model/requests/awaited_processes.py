@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.requests.request_sums import move
 from perfdiag.model.waits.wait_chains import Chain
 from perfdiag.recording.accounts import Kind, kind_of
@@ -54,4 +55,11 @@ def passed_on(accounts: Mapping[str, int], parts: Parts) -> dict[str, int]:
     return {name: part for name, part in found.items() if part > 0}
 
 
-__all__ = ["WAITS", "Parts", "Roots", "parts_of", "passed_on", "roots_inside"]
+def theirs(accounts: Mapping[str, int], parts: Parts) -> dict[str, int]:
+    """Return what of those waits belongs where: what other processes did while requests waited for them."""
+    return sums_by_key(
+        (root, round(accounts.get(wait, 0) * part)) for wait, into in parts.items() for root, part in into.items()
+    )
+
+
+__all__ = ["WAITS", "Parts", "Roots", "parts_of", "passed_on", "roots_inside", "theirs"]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.requests.accompanying_calls import accompanied_part, may_be_for_requests
-from perfdiag.model.requests.awaited_processes import Roots, parts_of, passed_on
+from perfdiag.model.requests.awaited_processes import Roots, parts_of, passed_on, theirs
 from perfdiag.model.requests.exchanges import Exchange, calls_ns, own_calls
 from perfdiag.model.requests.news import without_news
 from perfdiag.model.requests.parked_time import Parked, scaled
@@ -68,6 +68,7 @@ class RequestTime:
     )  # of QUEUED: by readers, in accounts as those of requests
     untold: float = 0.0  # the part of all requests that nobody tells apart, or that was lost
     handed_ns: int = 0  # of REST: of requests that went from thread to thread
+    awaited: Mapping[str, int] = field(default_factory=dict)  # of the accounts: what processes did that were waited for
     accompanied: float = 0.0  # the part of what was REST that is in PEERS, because calls were outstanding meanwhile
 
     @property
@@ -113,8 +114,7 @@ def request_time(
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
     all_rows, behind = _rows(whole, parked.ns), parts_of(awaited, whole.accounts)
-    inside_ns = _inside_ns(passed_on(whole.accounts, behind), all_rows)
-    mostly = max(_part(inside_ns, busy_ns), _part(whole.accounts.get(CPU, 0), sum(finer.get(CPU, {}).values())))
+    mostly = _mostly(passed_on(whole.accounts, behind), all_rows, busy_ns, sum(finer.get(CPU, {}).values()))
     serves = _serves(whole.count + left_count, whole.ns + left_ns, mostly, window_ns)
     if not serves or unsure(served) or any(each.median_ns is None for each in missed):
         return None
@@ -123,8 +123,8 @@ def request_time(
     told = added(of_slow(each.line) for each in missed) if slow else whole
     rows = _of(ranked, _rows(told, parked.over_slo_ns)) if slow else all_rows
     accompanied = _accompanied(exchanges, inside, spent.get(REST, 0))
-    ranked = passed_on(_with_calls({**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}, accompanied), behind)
-    accounts = _held_up(_divided(ranked, finer), by)
+    ranked = _with_calls({**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}, accompanied)
+    accounts = _held_up(_divided(passed_on(ranked, behind), finer), by)
     return RequestTime(
         told.count + left_count,
         sum(accounts.values()),
@@ -138,6 +138,7 @@ def request_time(
         _queued(accounts.get(QUEUED, 0), by.met, divided(told), finer),
         _untold(served, lost),
         min(accounts.get(REST, 0), told.ns - told.whole_ns),
+        _divided(theirs(ranked, behind), finer),
         accompanied,
     )
 
@@ -162,6 +163,12 @@ def _serves(count: int, ns: int, mostly: float, window_ns: int) -> bool:
     """Return whether so many requests are what the target does: with most of its busy time, or CPU time, inside of
     them, or lasting together for a good part of the window."""
     return ns > 0 and ((count >= ENOUGH_REQUESTS and mostly >= SERVES) or ns >= LASTS * window_ns)
+
+
+def _mostly(accounts: Mapping[str, int], rows: Mapping[tuple[str, str], int], busy_ns: int, cpu_ns: int) -> float:
+    """Return which part of the busy time, or of the CPU time, is inside of requests, which are in these accounts: what
+    is CPU time of processes that they wait for is twice in the busy time, with the wait."""
+    return max(_part(_inside_ns(accounts, rows), busy_ns), _part(accounts.get(CPU, 0), cpu_ns))
 
 
 def _part(ns: int, whole_ns: int) -> float:

@@ -10,6 +10,7 @@ from perfdiag.common.text import named
 from perfdiag.common.units import counted
 from perfdiag.diagnosis.evidence.fix_checks import less, measured
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
+from perfdiag.diagnosis.evidence.local.processes_of_requests import waiting_for_processes
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, local_policy
@@ -31,8 +32,9 @@ NAMED = 2  # of short-lived processes, in a headline
     accounts=(*WAITS, *CPU),
     meaning="A thread waits for child processes. If they belong to the target, their own findings show the cause;"
     " with --only they are not measured. The wait is idle time, except inside a request: it is claimed"
-    " there if the children sleep on a timer. For many short-lived children, the finding says how many"
-    " start a second, and how much CPU time that takes (fork, exec, loader, exit).",
+    " there if the children sleep on a timer, or compute and end; then the finding says which programs, and how"
+    " many of them a request starts. For many short-lived children, it says how many start a second, and how"
+    " much CPU time that takes (fork, exec, loader, exit).",
     measured="Waits for children by thread, and what the children did meanwhile (if unknown: the accounts of"
     " processes with that parent). Many children are 20 ended processes a second that lived under 50 ms on"
     " average; claimed is the sampled part of their CPU time that starts or ends a process, or all of it"
@@ -46,12 +48,15 @@ NAMED = 2  # of short-lived processes, in a headline
 )
 def child_slow(model: Model) -> Iterable[Outcome]:
     """Name the thread that waits longest, and its children; outside of requests the wait claims no time."""
+    if slept := _slept_in_requests(model):
+        yield _sleeping(model, slept)
+        return
+    if computing := waiting_for_processes(model):
+        yield computing
+        return
     many = churn(model)
     if many:
         yield _churn_finding(model, many)
-        return
-    if slept := _slept_in_requests(model):
-        yield _sleeping(model, slept)
         return
     waiting = [thread for thread in model.threads if CHILD in thread.accounts and thread.tid]
     worst = max(waiting, key=lambda thread: thread.accounts[CHILD].ns, default=None)
