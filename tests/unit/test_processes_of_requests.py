@@ -128,3 +128,15 @@ def test_cpu_time_of_processes_that_requests_wait_for_is_time_of_requests() -> N
     builder.because("ipc.pipe", "pipe:5", "cpu.user", "4 s", root_tid=GONE, inside=True)
     builder.exited("python3", threads=REQUESTS, processes=REQUESTS, wall="7 s", disk_read="1 s")
     assert found_in(builder.model()), "which are in their processes for half of their time"
+
+
+def test_the_headline_names_the_processes_where_no_account_has_as_much() -> None:
+    builder = Builder(comm="server").thread("serve", cpu_user="3 s", cpu_kernel="3 s", rest="net.request")
+    parts = {"ipc.pipe": 9 * S, "cpu.user": 3 * S, "wait.events": 6 * S, "cpu.irq": 3 * S}
+    for line in served(REQUESTS, sum(parts.values()) // REQUESTS, parts):
+        builder.line(line)
+    builder.because("ipc.pipe", "pipe:5", "cpu.user", "9 s", root_tid=GONE, inside=True)
+    builder.exited("ld", threads=REQUESTS, processes=REQUESTS, wall="9 s")
+    model = builder.model()
+    first, *_ = decide(model, diagnose(model)).sentences
+    assert first.startswith("Requests start one process each and wait for it: ld (") and "Nothing" not in first, first

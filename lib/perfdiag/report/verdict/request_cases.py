@@ -124,8 +124,9 @@ class Requests(Situation):
 
     @property
     def most_is_no_fault(self) -> bool:
-        """Whether that is most of the time."""
-        return any(each.share >= LEADING for each in self.profile)
+        """Whether that is most of the time, or more than any account has."""
+        largest_ns = self.time.accounts.get(self.account, 0)
+        return any(each.share >= LEADING or each.claimed_ns > largest_ns for each in self.profile)
 
     @property
     def proven(self) -> list[Finding]:
