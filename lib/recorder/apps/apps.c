@@ -39,7 +39,7 @@ static const struct kind {
 	      SQL_MARIADB,
 	      { .functions = { "_Z16dispatch_command19enum_server_commandP3THDPcjb" },
 		.marks = { "_Z11mysqld_mainiPPc", "set_thd_proc_info", "my_thread_init", "_Z16close_connectionP3THDj" },
-		.version_prefix = "MariaDB " } };
+		.version_suffix = "-MariaDB" } };
 
 /* What is told of a program beside its addresses. */
 static struct app {

@@ -95,22 +95,23 @@ static void find_names(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, cons
 	}
 }
 
-/* The first place where digits follow the prefix. */
-static void find_version(const char *text, size_t length, const char *prefix, char version[VERSION_BYTES])
+/* The first place where a digit follows the prefix, and the suffix what follows that. */
+static void find_version(const char *text, size_t length, const struct exports_wanted *wanted,
+			 char version[VERSION_BYTES])
 {
-	const char *end = text + length, *at = text;
-	size_t digits = 0;
+	const char *end = text + length, *at = text, *suffix = wanted->version_suffix ?: "";
+	size_t digits, prefix_bytes = wanted->version_prefix ? strlen(wanted->version_prefix) : 1; /* the NUL before */
 
-	while ((at = memmem(at, end - at, prefix, strlen(prefix)))) {
-		at += strlen(prefix);
-		if (at < end && isdigit((unsigned char)*at))
-			break;
+	while ((at = memmem(at, end - at, wanted->version_prefix ?: "", prefix_bytes))) {
+		at += prefix_bytes;
+		for (digits = 0; at + digits < end && (isalnum((unsigned char)at[digits]) || at[digits] == '.');)
+			digits++;
+		if (!digits || !isdigit((unsigned char)*at) || (size_t)(end - at) - digits < strlen(suffix) ||
+		    memcmp(at + digits, suffix, strlen(suffix)))
+			continue;
+		memcpy(version, at, digits < VERSION_BYTES ? digits : VERSION_BYTES - 1);
+		return;
 	}
-	while (at && at + digits < end && digits < VERSION_BYTES - 1 &&
-	       (isalnum((unsigned char)at[digits]) || at[digits] == '.'))
-		digits++;
-	if (at)
-		memcpy(version, at, digits);
 }
 
 /* How a function begins that keeps registers or a place on the stack, as any long one does. */
@@ -174,7 +175,7 @@ static void read_program(int fd, const struct exports_wanted *wanted, struct exp
 		} else if (name && !strcmp(name, ".rodata") && header.sh_type == SHT_PROGBITS) {
 			data = elf_rawdata(section, NULL);
 			if (data && data->d_buf)
-				find_version(data->d_buf, data->d_size, wanted->version_prefix, exports->version);
+				find_version(data->d_buf, data->d_size, wanted, exports->version);
 		}
 	}
 	check_functions(elf, exports);

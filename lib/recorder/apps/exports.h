@@ -15,7 +15,8 @@ struct exports_wanted {
 	const char *names[EXPORTS_MAX];	      /* of data it exports; NULL: no more */
 	const char *functions[FUNCTIONS_MAX]; /* likewise of functions */
 	const char *marks[MARKS_MAX];	      /* functions that only this program has: without them it is another one */
-	const char *version_prefix;	      /* "postgres (PostgreSQL) ": digits and dots behind it are the version */
+	const char *version_prefix;	      /* digits and dots behind it are the version; NULL: a text begins there */
+	const char *version_suffix;	      /* what must follow them; NULL: anything */
 };
 
 /* Addresses as the file has them. */

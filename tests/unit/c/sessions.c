@@ -32,8 +32,13 @@ uint32_t *my_wait_event_info = &word;
 struct entry *MyBEEntry = &entry;
 const char version_text[] = "decoy (PostgreSQL) x; postgres (PostgreSQL) 15.18\n";
 
+const char other_version_text[] = "such as 1.2.3-Suffix";
+const char suffixed_version_text[] = "16.2.1-Suffix-0+deb1";
+
 static const struct exports_wanted wanted = { .names = { "my_wait_event_info", "MyBEEntry", "no_such_name" },
 					      .version_prefix = "postgres (PostgreSQL) " };
+
+static const struct exports_wanted suffixed = { .version_suffix = "-Suffix" };
 
 /* With the descriptor of the file that was read. */
 static int find(pid_t pid, struct exports *exports)
@@ -59,6 +64,16 @@ static void finds_what_it_exports(void)
 	CHECK_NUMBER(exports.addresses[1] - exports.addresses[0], (char *)&MyBEEntry - (char *)&my_wait_event_info);
 	CHECK_NUMBER(exports.addresses[2], 0);
 	CHECK_TEXT(exports.version, version_text[0] ? "15.18" : "");
+}
+
+static void finds_a_version_that_a_text_begins_with(void)
+{
+	struct exports exports = {};
+	int fd;
+
+	CHECK_NUMBER(exports_find(getpid(), &suffixed, &exports, &fd, DEADLINE_MS), 0);
+	CHECK_TEXT(exports.version, other_version_text[0] && suffixed_version_text[0] ? "16.2.1" : "");
+	close(fd);
 }
 
 static struct session ask(uint32_t says, uint32_t pid, uint64_t transaction)
@@ -240,6 +255,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	RUN(finds_what_it_exports);
+	RUN(finds_a_version_that_a_text_begins_with);
 	RUN(finds_where_that_lies_in_memory);
 	RUN(reads_what_a_sleeping_session_says);
 	RUN(believes_no_pointer);
