@@ -93,12 +93,12 @@ static const char *lock_memory(void)
 }
 
 /* Where there is a caller, what to follow comes from it. */
-static int wait_start(struct recorder *recorder, int signals, bool script)
+static int wait_start(struct recorder *recorder, int signals)
 {
 	int err = 0;
 
 	if (recorder->options.control_fd >= 0) {
-		control_say(recorder->options.control_fd, script ? "loaded script\n" : "loaded\n");
+		control_say(recorder->options.control_fd, "loaded\n");
 		err = control_wait_start(&recorder->options, &recorder->output, signals);
 	}
 	if (recorder->options.no_apps)
@@ -133,11 +133,11 @@ static int run(struct recorder *recorder)
 		return err;
 	privileges_begin();
 	if (script_is_asked(&recorder->options))
-		return wait_start(recorder, signals, true) ?: script_record(recorder, signals);
+		return wait_start(recorder, signals) ?: script_record(recorder, signals);
 	unlocked = lock_memory();
 	err = probes_load(recorder);
 	if (recorder->declined && script_may_replace(&recorder->options))
-		return wait_start(recorder, signals, true) ?: script_record(recorder, signals);
+		return wait_start(recorder, signals) ?: script_record(recorder, signals);
 	err = err ?: privileges_loaded();
 	if (err)
 		return err;
@@ -150,7 +150,7 @@ static int run(struct recorder *recorder)
 			err = probes_sweep(recorder);
 		return err ? err : header_write(recorder);
 	}
-	return wait_start(recorder, signals, false) ?: window_record(recorder, signals);
+	return wait_start(recorder, signals) ?: window_record(recorder, signals);
 }
 
 /* --help and --version */

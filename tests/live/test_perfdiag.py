@@ -232,7 +232,7 @@ def test_a_stopped_recorder_is_told(sleeper: subprocess.Popen[bytes], monkeypatc
         until(lambda: is_stopped(stopped.pid), "it is stopped")
         control, _other = socket.socketpair()
         recorder = record.Recorder(control, -1, -1, stopped.pid)
-        monkeypatch.setattr(record, "LOAD_TIMEOUT_S", 0.1)
+        monkeypatch.setattr(record, "SLOW_S", 0.1)
         with pytest.raises(PerfdiagError, match="was stopped"):
             recorder.wait_loaded()
         assert session._why_cut_short(recorder, record.DIED) == record.STOPPED

@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
@@ -28,9 +28,8 @@ from perfdiag.common.deadline import is_stopped
 from perfdiag.common.errors import HINTS, INSTALL_AGAIN, PerfdiagError, PermissionDenied, TargetGone, UsageError
 from perfdiag.common.text import printable
 
-LOAD_TIMEOUT_S = 30.0
+ATTACH_TIMEOUT_S = 150.0  # of a host at its limit; of scripts, one engine after the other may be tried
 SLOW_S = 5.0  # then it is said that it is waited for
-SCRIPT_TIMEOUT_S = 150.0  # compilers are started for it, one engine after the other where one cannot
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
 KILLED_HINT = "if it was the OOM killer (see dmesg): give perfdiag 80 MiB of room, also in its control group"
 DAMAGED_HINT = f"{INSTALL_AGAIN}; if that does not help, please report it"
@@ -39,7 +38,6 @@ NOT_PERMITTED = 3  # exit status of the recorder
 TICK_S = 0.1
 QUIET_TICK_S = 1.0  # where nobody watches, the host is woken less
 DIED = "recorder died"
-SCRIPT = "loaded script"  # its word for: a script is going to record
 STOPPED = "the recorder was stopped (SIGSTOP, or a debugger): it ends with perfdiag"
 OUTPUT_CLOSED = "output closed"  # the recorder's word for: nothing takes the recording any more
 
@@ -67,7 +65,6 @@ class Recorder:
         self._recording_fd, self._messages_fd = recording_fd, messages_fd
         self._received = b""
         self._status: int | None = None  # with which it ended
-        self._script = False
 
     @classmethod
     def inherited(cls) -> Recorder:
@@ -93,7 +90,7 @@ class Recorder:
 
     def wait_loaded(self) -> None:
         """Wait until the recorder is ready for orders. Raises the error that prevents it."""
-        self._script = self._expect(("loaded", SCRIPT), LOAD_TIMEOUT_S) == SCRIPT
+        self._expect("loaded")
 
     def start(self, target: Target, held_back_pid: int | None, window: Window, output_fd: int | None) -> None:
         """Give the orders and return when the window has begun.  Raises TargetGone, PermissionDenied, PerfdiagError."""
@@ -111,7 +108,7 @@ class Recorder:
             if output_fd is not None:
                 socket.send_fds(self._control, [b"output\n"], [output_fd])
             self._control.sendall(os.fsencode("".join(f"{order}\n" for order in [*orders, "start"])))
-        self._expect(("attached",), SCRIPT_TIMEOUT_S if self._script else LOAD_TIMEOUT_S)
+        self._expect("attached")
 
     def stop(self) -> None:
         """End the window early; safe in a signal handler."""
@@ -200,21 +197,22 @@ class Recorder:
             message, HINTS.get(number) or hint or "PERFDIAG_DEBUG=1 shows all messages of the recorder"
         )
 
-    def _expect(self, words: Sequence[str], timeout_s: float) -> str:
-        """Wait for one of these answers and return it; raise for another one."""
+    def _expect(self, word: str) -> None:
+        """Wait for this answer; raise for another one."""
         line = self._line(time.monotonic() + SLOW_S)
-        if line is None:
-            progress.tell(f"note: probes take longer than {SLOW_S:.0f} s to attach; waiting up to {timeout_s:.0f} s")
-            line = self._line(time.monotonic() + timeout_s - SLOW_S)
+        if line is None and not is_stopped(self._pid):
+            limit = f"waiting up to {ATTACH_TIMEOUT_S:.0f} s"
+            progress.tell(f"note: probes take longer than {SLOW_S:.0f} s to attach; {limit}")
+            line = self._line(time.monotonic() + ATTACH_TIMEOUT_S - SLOW_S)
         if line is None and is_stopped(self._pid):
             raise PerfdiagError(STOPPED, "start again; nothing was recorded")
         if line is None:
             raise PerfdiagError(
-                f"the recorder has not answered {words[0]!r} for {timeout_s:.0f} s",
+                f"the recorder has not answered {word!r} for {ATTACH_TIMEOUT_S:.0f} s",
                 "the host may be too busy; PERFDIAG_DEBUG=1 shows the recorder's messages",
             )
-        if line in words:
-            return line
+        if line == word:
+            return
         kind, _, rest = line.partition(" ")
         number, _, text = rest.partition(" ")
         if kind == "error" and number.isdecimal():
