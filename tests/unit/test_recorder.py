@@ -145,6 +145,23 @@ def test_a_recorder_that_is_killed_while_it_loads(house: House, sleeper: subproc
     assert run.stderr.startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["record", "-o", "/no/such/directory/x.rec", "--", "true"], 1),
+        (["latency", "--pid", "4194303"], 4),
+        (["latency", "--", "/no/such/command"], 2),
+    ],
+    ids=["file", "pid", "command"],
+)
+def test_what_is_asked_for_wrongly_is_refused_before_anything_is_loaded(
+    house: House, words: list[str], status: int
+) -> None:
+    house.plan = "silent"
+    run = house.run(*words)
+    assert run.returncode == status and "attach" not in run.stderr, run.stderr
+
+
 def test_perfdiag_killed_by_somebody_says_nothing_of_memory(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     """The child that would say it knows how often the OOM killer has struck; it ends with perfdiag."""
     process = house.start("latency", "--pid", str(sleeper.pid), "--duration", "0")

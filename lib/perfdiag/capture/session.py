@@ -91,11 +91,11 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
     """
     recorder = Recorder.inherited()
     target.check_namespaces()
-    recorder.wait_loaded()
     held_back = HeldBack(wanted.command, command_stdout_fd) if wanted.command else None
     what = _target(wanted, window, held_back)
     file = output_file.create(path) if path is not None else None
     try:
+        recorder.wait_loaded()  # not before: what is asked for wrongly needs no programs in the kernel to be refused
         length = f"for {shown_duration(window.duration_ns)}" if window.duration_ns else "until its end or Ctrl-C"
         with progress.shown(window.duration_ns) as tick:
             memory_lock.stay()
