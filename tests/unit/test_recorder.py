@@ -8,13 +8,15 @@ import pty
 import resource
 import shutil
 import signal
+import socket
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from perfdiag.capture import recorder
-from perfdiag.common.errors import UsageError
+from perfdiag.common.errors import PerfdiagError, UsageError
 
 from conftest import ROOT
 from unit.support import terminal
@@ -143,6 +145,18 @@ def test_a_recorder_that_is_killed_while_it_loads(house: House, sleeper: subproc
     assert run.returncode == 1 and not run.stdout
     said = "error: the recorder was killed before the window began\nHINT: if it was the OOM killer"
     assert run.stderr.startswith(said)
+
+
+def test_a_recorder_that_used_up_its_cpu_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["prlimit", "--cpu=1:1", sys.executable, "-c", "while True: pass"]
+    control, other = socket.socketpair()
+    other.close()
+    with control, subprocess.Popen(words) as spinning:
+        os.waitid(os.P_PID, spinning.pid, os.WEXITED | os.WNOWAIT)
+        monkeypatch.setattr(resource, "getrlimit", lambda _: (1, 1))
+        with pytest.raises(PerfdiagError) as raised:
+            recorder.Recorder(control, -1, -1, spinning.pid).wait_loaded()
+    assert raised.value.hint == "it used up the 1 s of CPU time that it may (ulimit -t): raise the limit"
 
 
 @pytest.mark.parametrize(

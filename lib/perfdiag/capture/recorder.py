@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import resource
 import select
 import shlex
 import signal
@@ -32,7 +33,9 @@ ATTACH_TIMEOUT_S = 150.0  # of a host at its limit; of scripts, one engine after
 SLOW_S = 5.0  # then it is said that it is waited for
 END_TIMEOUT_S = 15.0  # what a host in trouble may take to write the rest down; after that it is reported without
 KILLED_HINT = "if it was the OOM killer (see dmesg): give perfdiag 80 MiB of room, also in its control group"
+CPU_LIMIT_GRAIN_S = 0.1  # the kernel looks at the limit at ticks only, and adds up user and kernel time roughly
 DAMAGED_HINT = f"{INSTALL_AGAIN}; if that does not help, please report it"
+KILLED = (-signal.SIGKILL, -signal.SIGXCPU)
 DAMAGED = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL)  # its file is cut short, or it has a bug
 NOT_PERMITTED = 3  # exit status of the recorder
 TICK_S = 0.1
@@ -65,6 +68,7 @@ class Recorder:
         self._recording_fd, self._messages_fd = recording_fd, messages_fd
         self._received = b""
         self._status: int | None = None  # with which it ended
+        self._cpu_s = 0.0  # that it had used then
 
     @classmethod
     def inherited(cls) -> Recorder:
@@ -167,11 +171,11 @@ class Recorder:
         end = time.monotonic() + timeout_s
         while self._status is None:
             try:
-                pid, status = os.waitpid(self._pid, os.WNOHANG)
+                pid, status, used = os.wait4(self._pid, os.WNOHANG)
             except ChildProcessError:
                 return None
             if pid:
-                self._status = os.waitstatus_to_exitcode(status)
+                self._status, self._cpu_s = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
             elif time.monotonic() > end:
                 return None
             else:
@@ -218,13 +222,20 @@ class Recorder:
         if kind == "error" and number.isdecimal():
             raise self.failure(int(number), printable(text))
         status = self.wait_exit(1.0)
-        if status == -signal.SIGKILL:
-            raise PerfdiagError("the recorder was killed before the window began", KILLED_HINT)
+        if status in KILLED:
+            raise PerfdiagError("the recorder was killed before the window began", self._killed_hint())
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with status {status}"
         if status in DAMAGED:
             raise PerfdiagError(f"the recorder ended {ended} before the window began", DAMAGED_HINT)
         why = errno.EPERM if status == NOT_PERMITTED else errno.EIO
         raise self.failure(why, printable(line) if line else f"the recorder ended {ended} before the window began")
+
+    def _killed_hint(self) -> str:
+        """Return what helps where something killed it: at a limit of CPU time the kernel does."""
+        soft, _hard = resource.getrlimit(resource.RLIMIT_CPU)
+        if resource.RLIM_INFINITY != soft <= self._cpu_s + CPU_LIMIT_GRAIN_S:
+            return f"it used up the {soft} s of CPU time that it may (ulimit -t): raise the limit"
+        return KILLED_HINT
 
     def _line(self, until: float, wake_fd: int | None = None) -> str | None:
         """Return the next line from the recorder, "" at its end, None at `until` (monotonic, s) or by `wake_fd`."""
