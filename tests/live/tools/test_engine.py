@@ -107,9 +107,10 @@ def test_a_recording_ended_by_ctrl_c(engine: str, spinning: Workload, tmp_path: 
 @every_engine
 def test_its_target_ends(engine: str, start: Start) -> None:
     workload = start("lock", "--duration-ms", 1200)
-    words = [PROGRAM, "latency", "--engine", engine, "--pid", workload.pid, "--duration", 30, "--json"]
-    with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True) as process:
-        time.sleep(3)  # nothing tells from outside that the window has begun
+    words = [str(PROGRAM), "latency", "--engine", engine, "--pid", str(workload.pid), "--duration", "30", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        assert any(line.startswith("perfdiag: recording ") for line in process.stderr), "the window has not begun"
         workload.start()
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
