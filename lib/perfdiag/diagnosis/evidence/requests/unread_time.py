@@ -43,11 +43,27 @@ def hold_readers(model: Model, accounts: Collection[str]) -> bool:
     if time is None or not time.by.followed:
         return False
     served = [each.line for each in model.exchanges if each.served]
-    passed_on = sum(time.met.passed_on.get(account, 0) for account in accounts)
-    unread = passed_on * sum(line.read_delay_ns for line in served)
+    unread = _unread_meanwhile_ns(model, time, accounts)
     inside = sum(part.sum_ns for line in served for part in line.accounts if part.account in accounts)
     inside += sum(line.peers_ns for line in served)
     return unread >= general_policy.fault_share * time.ns and inside < requests_policy.part_of_requests_share * unread
+
+
+def hold_loops(model: Model, accounts: Collection[str]) -> bool:
+    """Return whether requests lie unread because the event loops that read them are themselves in waits of these
+    accounts: in calls that block, where they should wait for whatever comes first."""
+    time = model.request_time
+    if time is None or not time.by.loop:
+        return False
+    loops_ns = sum(loop.ns(*accounts) for loop in time.by.loops)
+    unread = _unread_meanwhile_ns(model, time, accounts)
+    return unread >= general_policy.fault_share * time.ns and 2 * loops_ns >= model.ns(*accounts)
+
+
+def _unread_meanwhile_ns(model: Model, time: RequestTime, accounts: Collection[str]) -> float:
+    """Return for how long requests lay unread while their readers were in these accounts, which have findings."""
+    passed_on = sum(time.met.passed_on.get(account, 0) for account in accounts)
+    return passed_on * sum(each.line.read_delay_ns for each in model.exchanges if each.served)
 
 
 def queue_claims(time: RequestTime, *, taken: bool) -> dict[Claim, int]:
@@ -127,6 +143,7 @@ __all__ = [
     "delays_of",
     "followed_time",
     "hardly_unread",
+    "hold_loops",
     "hold_readers",
     "is_felt",
     "is_held_up",

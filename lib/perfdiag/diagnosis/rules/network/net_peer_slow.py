@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, measured, shorter
@@ -19,7 +19,7 @@ from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.network.waits_for_the_end import waits_for_the_end
-from perfdiag.diagnosis.evidence.requests.unread_time import hold_readers
+from perfdiag.diagnosis.evidence.requests.unread_time import hold_loops, hold_readers
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
@@ -48,6 +48,8 @@ _DO_NOT_BLOCK = fix(
     "do not wait for it in the thread that reads requests: make the call without blocking, or in another thread"
 )
 
+_AWAIT = fix("do not block in the event loop: await the call, or make it in a worker thread")
+
 
 @rule(
     "NET-PEER-SLOW",
@@ -65,7 +67,8 @@ _DO_NOT_BLOCK = fix(
     " shows that an answer was due: no wait ended, nothing was sent between the waits, nothing ever came,"
     " or most waits timed out. A target that closes the connection after such a timeout needed an answer."
     " Requests may read on after an answer, until the peer closes the connection: where nothing more came, that"
-    " is told as a wait for the end alone.",
+    " is told as a wait for the end alone. If an event loop's own thread waits for the peer, no other request is read"
+    " meanwhile: then the call that blocks is the fault.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
     remedies="Measure the peer in the same way; ask for less, in fewer round trips; release locks before the call if"
@@ -96,7 +99,8 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     found = 0
     for group in [*large, *([small] if worth(model, total_ns(small)) else [])]:
         found += 1
-        yield with_limit(model, _peer_finding(model, connections, group), group[0].key)
+        finding = _peer_finding(model, connections, group)
+        yield finding if finding.inside else with_limit(model, finding, group[0].key)
     if tells_of_requests(model):
         clients = [row for row in clients if row.account != "net.receive" or connections.asked(row.key)]
     if worth(model, total_ns(clients)):
@@ -120,11 +124,9 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     if other := _given_up(model, found) or _silent(model, found, sent, group):
         return other
     severity, claim, remedies, mechanism, headline = _judgement(model, found)
-    holds = found.slow and _holds_readers(model, group)
+    holds = _holding(model, found, group) if found.slow else None
     if holds:
-        headline = f"Requests lie unread while their reader waits for {brief(found.name)}"
-        claim += " That is part of no request: all of them wait until the thread that reads them is back."
-        remedies = [_DO_NOT_BLOCK, *remedies]
+        headline, claim, remedies = holds[0], claim + holds[1], [holds[2], *remedies]
     evidence = _evidence(found, sent)
     hanging = [thread for thread, wait in still_waiting(model, *ACCOUNTS) if wait.object in keys]
     if hanging:
@@ -158,7 +160,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             "the peer has nothing to send yet: this is then waiting for work",
         ],
         verify=_check(model, found, mechanism),
-        inside=holds,
+        inside=holds is not None,
     )
 
 
@@ -173,10 +175,23 @@ def _evidence(found: PeerWaits, sent: Datagrams) -> list[Evidence]:
     return evidence
 
 
-def _holds_readers(model: Model, group: list[Row]) -> bool:
+def _holding(model: Model, found: PeerWaits, group: list[Row]) -> tuple[str, str, Remedy] | None:
+    """Return headline, claim and remedy of waits that hold up all requests, by who waits; None if they do not."""
+    if _holds(model, group, hold_loops):
+        headline = f"The event loop waits for {brief(found.name)} in a blocking call, and all other requests with it"
+        claim = " The event loop's own thread waits: until it is back, it reads and answers no other request."
+        return headline, claim, _AWAIT
+    if _holds(model, group, hold_readers):
+        headline = f"Requests lie unread while their reader waits for {brief(found.name)}"
+        claim = " That is part of no request: all of them wait until the thread that reads them is back."
+        return headline, claim, _DO_NOT_BLOCK
+    return None
+
+
+def _holds(model: Model, group: list[Row], hold: Callable[[Model, set[str]], bool]) -> bool:
     accounts = {row.account for row in group}
     most = total_ns(group) >= network_policy.readers_peer_share * model.ns(*accounts)
-    return most and hold_readers(model, accounts)
+    return most and hold(model, accounts)
 
 
 def _given_up(model: Model, found: PeerWaits) -> Finding | None:

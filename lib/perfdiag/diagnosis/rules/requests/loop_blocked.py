@@ -39,12 +39,13 @@ from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 from perfdiag.model.requests.serving_threads import taken
-from perfdiag.model.requests.unread_requests import LISTENS
+from perfdiag.model.requests.unread_requests import KEPT_FROM, LISTENS, Met
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.recording.schema.limits import RECORDER
 
 SHOWN = 3  # of several event loops
+_AWAIT = "await what it waits for instead of calling it, or move the call to a worker thread or process"
 
 
 @rule(
@@ -74,7 +75,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     if not is_felt(model, time, queued):
         yield hardly_unread("LOOP-BLOCKED", time, queued)
         return
-    held = _held_up(model, time.met.others)
+    held = _held_elsewhere(time.met) or _held_up(model, time.met.others)
     yield conclude(
         model,
         queue_claims(time, taken=False),
@@ -107,6 +108,21 @@ class _HeldUp:
     sleeps: bool = False
 
 
+def _held_elsewhere(met: Met) -> _HeldUp | None:
+    """Return the waits with findings of their own that hold loops up for longer than what has none; None if none do."""
+    waits = {name: part for name, part in met.passed_on.items() if name not in KEPT_FROM}
+    account = max(waits, key=lambda name: waits[name], default="")
+    if not account or waits[account] <= sum(met.others.values()):
+        return None
+    text = f"{percent(waits[account])} of the delay in the loop is {phrase_of(account)}, a finding of its own"
+    return _HeldUp(
+        f", mostly while its own thread {does(account)}, which has a finding of its own",
+        _AWAIT,
+        [Evidence(text, waits[account], "share", "ledger")],
+        headline=f": its thread mostly {does_in_brief(account)}",
+    )
+
+
 def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     """Return what holds the loops up, code or waits, unless it has findings of its own."""
     computing = sum(parts.get(name, 0.0) for name in SAMPLED)
@@ -125,11 +141,10 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
                     kind=EvidenceKind.FUNCTIONS,
                 )
             )
-        remedy = "await what it waits for instead of calling it, or move the call to a worker thread or process"
         unsure = "" if account in ROOTS else f"its thread may be idle there ({phrase_of(account)})"
         return _HeldUp(
             f" by its own thread, which mostly {doing}",
-            remedy,
+            _AWAIT,
             evidence,
             unsure,
             sure=not unsure,
