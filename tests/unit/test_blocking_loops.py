@@ -56,6 +56,6 @@ def test_who_is_no_event_loop_or_computes_meanwhile_may_block_in_a_call() -> Non
 def test_other_threads_may_block_in_calls() -> None:
     """An event loop gives its calls to threads: it is not what waits for the peer."""
     builder = calling(127, 0.6)
-    builder.thread("worker", net_receive="7 s", rest="wait.parked")
+    builder.thread("worker", rest="wait.parked")
     builder.row("net.receive", UPSTREAM, durations={"30 ms": 233})
     assert not any("event loop" in found.headline for found in findings(builder.model(), PEER))
