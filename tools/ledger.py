@@ -488,7 +488,10 @@ def folder():
 
 
 def compiled(pid):
-    """Return the library of bcc, and the programs, attached; nothing is booked yet."""
+    """Return the library of bcc, and the programs, attached; nothing is booked yet.
+
+    What clang says where they cannot be compiled, on standard output too, becomes one line.
+    """
     try:
         from bcc import BPF, lib
     except ImportError:
@@ -496,17 +499,34 @@ def compiled(pid):
     names = {f"-D{name.upper().replace('.', '_')}={place}" for place, name in enumerate(ACCOUNTS)}
     shared = "READ WRITE SENT RECEIVED CONNECTED ACCEPTED REPLACED THREADS"
     flags = [f"-DPID={pid}", *(f"-D{name}={globals()[name]}" for name in shared.split()), *sorted(names)]
-    try:
-        with folder() as kernel:
-            for name, text in (HEADERS | dict.fromkeys(EMPTY.split(), "")).items():
-                path = os.path.join(kernel, "include", name)
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                with open(path, "w", encoding="ascii") as header:
-                    header.write(text)
-            os.environ["BCC_KERNEL_SOURCE"] = kernel
+    for group, event in re.findall(r"TRACEPOINT_PROBE\((\w+), (\w+)\)", PROGRAM):
+        if not BPF.tracepoint_exists(group, event):
+            fail(
+                f"this kernel has no tracepoint {group}:{event}, or /sys/kernel/tracing is not mounted",
+                "mount -t tracefs tracefs /sys/kernel/tracing",
+            )
+    with folder() as kernel, open(os.memfd_create("said"), "w+b") as said:
+        for name, text in (HEADERS | dict.fromkeys(EMPTY.split(), "")).items():
+            path = os.path.join(kernel, "include", name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="ascii") as header:
+                header.write(text)
+        os.environ["BCC_KERNEL_SOURCE"] = kernel
+        own = {number: os.dup(number) for number in (1, 2)}
+        for number in own:
+            os.dup2(said.fileno(), number)
+        try:
             return lib, BPF(text=PROGRAM, cflags=flags)
-    except Exception as error:  # bcc raises nothing more special
-        fail(f"bcc cannot trace here: {error}", "it needs the tracepoints that REQUIRES names")
+        except Exception as error:  # bcc raises nothing more special
+            why = str(error)
+        finally:
+            ctypes.CDLL(None).fflush(None)
+            for number, kept in own.items():
+                os.dup2(kept, number)
+                os.close(kept)
+        said.seek(0)
+        found = re.search(r"error: [^.\n]*", said.read().decode(errors="replace"))
+    return fail(f"bcc cannot trace here: {found[0] if found else why}", "it needs what REQUIRES names")
 
 
 def call_accounts(pid):
@@ -727,6 +747,8 @@ def wait(pidfd, seconds, look):
 
 def main():
     """Record a process."""
+    if not sys.stdout:
+        fail("standard output is closed", "it is for the recording: ledger.py PID >FILE")
     pid, seconds = arguments()
     try:
         pidfd = os.pidfd_open(pid)

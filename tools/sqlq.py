@@ -399,6 +399,8 @@ def show(kinds, lost):
 
 
 def main():
+    if not sys.stdout:
+        refuse("standard output is closed")
     given = arguments()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if os.geteuid() != 0:
@@ -432,4 +434,9 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:  # of the output; what is left of that is not for Python to write
+        print(f"{NAME}: standard output: {error.strerror}", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(1)

@@ -41,9 +41,10 @@ def target(name: str, start: Start, cleanup: Cleanup) -> int:
 
 
 def check(name: str, done: subprocess.CompletedProcess[str], status: int, told: str) -> None:
-    """One line, and nothing else."""
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1), done
-    assert done.stderr.startswith(f"{name}: ") and re.search(told, done.stderr), done
+    """One line, and nothing else; a recorder's has a hint, as those of perfdiag have."""
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1 + ("HINT: " in done.stderr)), done
+    assert ("\nHINT: " in done.stderr) == (name in RECORDS), done
+    assert done.stderr.startswith("error: " if name in RECORDS else f"{name}: ") and re.search(told, done.stderr), done
 
 
 @every_table
@@ -71,7 +72,7 @@ def test_who_is_not_root_is_told(name: str) -> None:
     check(name, subprocess.run(nobody, capture_output=True, text=True, timeout=60), 3, "needs root\n")
 
 
-@every_table
+@every_program
 def test_a_missing_tracepoint_is_named(name: str, target: int) -> None:
     """Before anything is compiled."""
     text = (TOOLS / name).read_text()
@@ -80,13 +81,22 @@ def test_a_missing_tracepoint_is_named(name: str, target: int) -> None:
     check(name, changed(name, target, text.replace(event, "sched_never")), 1, "no tracepoint sched:sched_never")
 
 
+@every_program
+@pytest.mark.parametrize(("output", "why"), [(">/dev/full", "No space left on device"), (">&-", "is closed")])
+def test_output_that_nothing_takes(name: str, target: int, output: str, why: str) -> None:
+    words = ["sh", "-c", f'exec "$@" {output}', "sh", *command(name, target, 1)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1 + ("HINT: " in done.stderr)), done
+    assert f"standard output{'' if 'closed' in why else ':'} {why}\n" in done.stderr, done
+
+
 def changed(name: str, target: int, text: str) -> subprocess.CompletedProcess[str]:
     """Run another program."""
     words = [*command(name)[:-1], "-", str(target)]
     return subprocess.run(words, input=text, capture_output=True, text=True, timeout=60)
 
 
-@every_table
+@every_program
 def test_what_cannot_be_compiled_is_told_in_a_line(name: str, target: int) -> None:
     """Clang says so at length, and bcc on standard output."""
     text = (TOOLS / name).read_text()
