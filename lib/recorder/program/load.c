@@ -179,13 +179,25 @@ static int load_programs(struct recorder *recorder)
 	return err == -EACCES && !is_not_permitted(err) ? -ENOTSUP : err;
 }
 
+/* CAP_SYS_ADMIN stands for both. */
+static const char *missing_capabilities(void)
+{
+	bool administers = privileges_has(CAPABILITY(SYS_ADMIN));
+	bool has_bpf = administers || privileges_has(CAPABILITY(BPF));
+	bool has_perfmon = administers || privileges_has(CAPABILITY(PERFMON));
+
+	if (has_bpf)
+		return has_perfmon ? "" : " without CAP_PERFMON";
+	return has_perfmon ? " without CAP_BPF" : " without CAP_BPF and CAP_PERFMON";
+}
+
 static int explain_failure(struct recorder *recorder, int err)
 {
 	struct lack *lack = &recorder->lack;
 
 	if (is_not_permitted(err))
 		return lack_of(lack, err, "run it as root, or with CAP_BPF and CAP_PERFMON",
-			       "the kernel refuses BPF programs: %s", strerror(-err));
+			       "the kernel refuses BPF programs%s: %s", missing_capabilities(), strerror(-err));
 	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
 		return lack_of(lack, err, "raise the limits of memory and open files: ulimit -a",
 			       "the ledger cannot be loaded: %s", strerror(-err));

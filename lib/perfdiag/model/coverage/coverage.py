@@ -31,7 +31,7 @@ FEATURES: Mapping[str, tuple[str, str]] = {
     "dirty_throttle": ("pauses for dirty pages", "a kernel with its tracepoints; by hand: Dirty in /proc/meminfo"),
     "fault_file": ("the files that page faults read", "Linux 6.11 or later; by hand: perf trace -F maj -p PID"),
     "page_cache": ("which files had to be read", "a kernel with its tracepoints; by hand: read_bytes in /proc/PID/io"),
-    "stacks": ("functions behind CPU time and waits", "needs CAP_PERFMON and /proc/kallsyms: see perfdiag check"),
+    "stacks": ("functions behind CPU time and waits", "needs CAP_SYSLOG to read /proc/kallsyms: see perfdiag check"),
     "operations": (
         "time per operation, refused descriptors",
         "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID",
