@@ -50,7 +50,8 @@ def serving(
     builder = Builder(comm="server").thread("worker", tid=WORKER, **(accounts or {"cpu_user": f"{worker_ms} ms"}))
     for tid in range(101, 101 + threads):
         builder.thread("serve", tid=tid, cpu_user="100 ms", rest="net.request")
-        builder.row("wait.parked", FUTEX, f"{each_ms} ms", count=count // threads, waker_tid=waker, waker_count=60)
+        waits = count // threads
+        builder.row("wait.parked", FUTEX, f"{each_ms} ms", count=waits, waker_tid=waker, waker_count=waits * 3 // 5)
     whole_ns = threads * each_ms * MS
     for line in served(
         count, (whole_ns + threads * 100 * MS) // count, {"wait.parked": whole_ns, "cpu.user": threads * 100 * MS}

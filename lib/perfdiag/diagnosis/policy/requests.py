@@ -36,6 +36,15 @@ class RequestsPolicy(Family):
         0.5,
         "At least this part of the time without a call under way must be in no account that explains it.",
     )
+    ended_share = share(
+        0.05,
+        "Of waits of requests that threads ended, wake-ups told 78 to 101 %; of those that timeouts ended, up to 2 %.",
+    )
+    waits_again_factor = factor(
+        10,
+        "A request that waits on a futex so many times in a row does so again when a timeout ends one: 30 times for "
+        "Python's GIL, once or twice where nobody comes.",
+    )
     part_of_requests_share = share(
         0.1,
         "Waits that requests have so little of, of all that these wait for, are none of theirs.",

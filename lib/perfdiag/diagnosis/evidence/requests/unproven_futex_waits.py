@@ -10,6 +10,7 @@ from functools import cached_property
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
+from perfdiag.diagnosis.evidence.requests.timed_out_waits import timed_out
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import plain, thread_of
 from perfdiag.model.model import Model
@@ -115,8 +116,9 @@ def parked_waits(model: Model, time: RequestTime) -> list[Waits]:
             tid = chain.root_tid or (chain.some_tid if chain.some_tid in time.parked_tids else 0)
             seen[chain.key][chain.root, tid] += chain.ns
     groups: defaultdict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    nobodys = timed_out(model, time)
     for (account, key), ns in time.rows.items():
-        tid = _for_whom(model, time, key, seen[key]) if account == PARKED else 0
+        tid = _for_whom(model, time, key, seen[key]) if account == PARKED and key not in nobodys else 0
         if tid:
             thread = thread_of(model, tid)
             groups[re.sub(r"\d+", "#", plain(thread.comm)) if thread else f"thread {tid}"].append((key, ns, tid))

@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
+from perfdiag.diagnosis.evidence.requests.timed_out_waits import all_wait_at_once, timed_out
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import (
@@ -35,6 +36,10 @@ _SLEEPS = (
     " wait for the thing itself (an event, a condition, a descriptor)"
 )
 _LOOPED = "The event loop keeps requests until a timer of its own fires"
+_OWN_POOL = (
+    "find out what they wait for: if it is work that only the same threads do, as in a pool whose tasks wait for tasks"
+    " of that pool, give that work threads of its own"
+)
 _DELAYS = (
     "find what delays requests in code and configuration: a limit on their rate, a pause before a retry, a sleep in a"
     " handler, polling"
@@ -49,9 +54,10 @@ _DELAYS = (
     " timeout; or an event loop keeps the request until a timer fires: a retry with a pause, polling instead of waiting"
     " for the event, a rate limit.",
     measured="Sleep of the serving thread from the arrival of a request to the last byte of its answer; time on"
-    " futexes where no thread was seen to wake anybody, so that a timeout ended the wait; and, of event loops, the time"
-    " from when the thread left a request until it woke up by time and sent the answer, while no call for the request"
-    " was outstanding.",
+    " futexes where no thread was seen to wake a request, so that a timeout ended the wait (if all threads that serve"
+    " requests are with one meanwhile, the finding says so: only they may do what they wait for); and, of event loops,"
+    " the time from when the thread left a request until it woke up by time and sent the answer, while no call for the"
+    " request was outstanding.",
     alternatives="An intended sleep (a rate limit, long polling without news); an event that should have come and"
     " did not, such as a free connection of a pool.",
     remedies="Do not sleep while a request waits, nor while holding a lock. Instead of polling with a pause, wait"
@@ -64,7 +70,7 @@ def wait_timer_in_request(model: Model) -> Iterable[Outcome]:
     if time is None or not model.measured("requests"):
         yield without_time(model, "WAIT-TIMER-IN-REQUEST", "no requests were served that could sleep")
         return
-    slept_ns, parts = time.accounts.get(TIMER, 0), _timed_out(model, time)
+    slept_ns, parts = time.accounts.get(TIMER, 0), timed_out(model, time)
     part = (slept_ns + sum(parts.values())) / time.ns
     if part < general_policy.fault_share:
         yield or_unknown(
@@ -82,7 +88,10 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     unknown = "it is unknown what they wait for: an event may have failed to come" if unproven else ""
     missing = "wake-ups were missed: a thread may have ended some of those waits" if _missed(model) else ""
     looped = 2 * (slept_ns - _slept_ns(model)) > ns
+    number = all_wait_at_once(model) if 2 * parked_ns > ns else 0
     headline = _LOOPED if looped else "Threads sleep while they serve requests"
+    if number:
+        headline = f"All {number} threads that serve requests wait at once, until their own timeouts"
     claim = f"{headline}: {duration(ns)} of {duration(time.ns)}"
     evidence = [Evidence(f"{duration(ns // time.count)} of sleep a request, on average", float(ns), "ns", "ledger")]
     if parked_ns:
@@ -100,7 +109,7 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
         best=Confidence.LOW if parked_ns > slept_ns else Confidence.HIGH,
         doubts=[unknown, missing if unproven else ""],
         evidence=evidence,
-        remedies=[fix(_DELAYS)] if looped else [fix(_SLEEPS), *_where(model)],
+        remedies=[fix(_DELAYS)] if looped else [fix(_OWN_POOL if number else _SLEEPS), *_where(model)],
         alternatives=[
             "an intended limit on the rate of requests",
             *(["requests that are meant to wait for news"] if unproven else []),
@@ -126,20 +135,11 @@ def _missed(model: Model) -> bool:
     return any(model.coverage.lost.get(name) for name in ("wakeups_missing", "because_full", "detail_full"))
 
 
-def _timed_out(model: Model, time: RequestTime) -> dict[str, int]:
-    """Return the time of requests, by futex, on futexes where no thread was seen to end a wait."""
-    woken = {chain.key for chain in model.chains if chain.account == PARKED}
-    silent: dict[str, bool] = {}
-    for row in model.rows_of(PARKED):
-        silent[row.key] = silent.get(row.key, True) and not row.waker_tid and row.key not in woken
-    return {key: ns for (account, key), ns in time.rows.items() if account == PARKED and silent.get(key)}
-
-
 def _parked_text(model: Model, parts: Mapping[str, int]) -> str:
     number = f"on {len(parts)} futexes" if len(parts) > 1 else "on a futex"
     code = sums_by_key((name, ns) for key in parts for name, ns in waiting_code(model, PARKED, key).items())
     where = f", in {top(code)} of the sampled waits" if code else ""
-    return f"{duration(sum(parts.values()))} blocked {number} where no thread was seen to wake anybody{where}"
+    return f"{duration(sum(parts.values()))} blocked {number} where no thread was seen to wake a request{where}"
 
 
 __all__ = ["wait_timer_in_request"]
