@@ -34,7 +34,8 @@ static __always_inline void send_call(struct record *record, struct connection *
 			send_lookup(connection, now);
 		else
 			connection->asked = now;
-		send_before_answer(connection);
+		if (connection->sql.server)
+			note_sql_call(connection, bytes, true);
 		return;
 	}
 	/* Who has connected for somebody's request asks for it first: by then the thread may have turned to others. */
@@ -43,7 +44,7 @@ static __always_inline void send_call(struct record *record, struct connection *
 	connection->pending = 1;
 	begin_call(connection, now);
 	if (knobs.sees_sql && connection->direction == DIRECTION_CONNECTED)
-		note_sql_call(connection, bytes);
+		note_sql_call(connection, bytes, false);
 	/*
 	 * The answer can be there before the kernel says that the question was sent: then that took no time to tell.  What
 	 * has been there for longer answers something else.

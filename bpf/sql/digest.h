@@ -59,6 +59,9 @@ struct digest {
 	bool writes;	 /* it changes rows: SET column = value */
 	bool said_first; /* the first word was seen */
 	bool high;	 /* the letter before is not ASCII */
+	bool works;	 /* a statement of it does more than begin or end a transaction */
+	bool prepares;	 /* PREPARE was the first word of this one */
+	bool names;	 /* PREPARE name AS: that may be a name which the protocol gave to another statement */
 };
 
 static inline void begin_digest(struct digest *digest, __u32 server, __u64 seed)

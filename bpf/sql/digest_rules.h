@@ -80,6 +80,15 @@ static inline bool read_behind_identifier(struct digest *digest, char letter)
 	return true;
 }
 
+static inline void say_first(struct digest *digest)
+{
+	digest->writes = changes_rows(digest);
+	digest->prepares = word_is(digest, "prepare");
+	if (!is_bookkeeping_word(digest))
+		digest->works = true;
+	digest->said_first = true;
+}
+
 static inline void end_word(struct digest *digest)
 {
 	digest->state = IN_CODE;
@@ -88,8 +97,9 @@ static inline void end_word(struct digest *digest)
 		digest->first_hash = digest->hash;
 	}
 	if (!digest->said_first)
-		digest->writes = changes_rows(digest);
-	digest->said_first = true;
+		say_first(digest);
+	if (digest->prepares && word_is(digest, "as"))
+		digest->names = true;
 	if (!digest->writes && word_is(digest, "set"))
 		digest->sets = true;
 	doubt_word(digest);
@@ -357,10 +367,18 @@ static inline long digest_letter(struct digest *digest, char letter, char next)
 /* Of a quoted identifier whose end is not looked at nothing is kept: it may be anything. */
 static inline void end_digest(struct digest *digest, bool cut)
 {
+	if (digest->state == IN_WORD && !digest->said_first)
+		say_first(digest);
 	settle_doubts(digest, cut);
 	if (digest->state != IN_IDENTIFIER || digest->hidden)
 		return;
 	digest->length = digest->word_length;
 	digest->hash = digest->word_hash;
 	add_literal(digest);
+}
+
+/* It only begins a transaction or ends one, as far as it was read; a doubt can be about the very first word. */
+static inline bool is_bookkeeping(const struct digest *digest)
+{
+	return !digest->works && digest->state != IN_DOUBT;
 }

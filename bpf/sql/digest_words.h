@@ -20,6 +20,13 @@ static inline bool changes_rows(const struct digest *digest)
 	       word_is(digest, "merge") || word_is(digest, "with") || word_is(digest, "load");
 }
 
+static inline bool is_bookkeeping_word(const struct digest *digest)
+{
+	return word_is(digest, "begin") || word_is(digest, "start") || word_is(digest, "commit") ||
+	       word_is(digest, "end") || word_is(digest, "rollback") || word_is(digest, "abort") ||
+	       word_is(digest, "savepoint") || word_is(digest, "release");
+}
+
 static inline bool is_operator_word(const struct digest *digest)
 {
 	return word_is(digest, "and") || word_is(digest, "or") || word_is(digest, "xor") || word_is(digest, "not") ||

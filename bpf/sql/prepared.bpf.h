@@ -11,6 +11,13 @@
 struct prepared_key {
 	__u64 cookie; /* of the connection's socket */
 	__u64 prepared;
+	__u64 generation; /* see struct sql_asked */
+};
+
+struct known_statement {
+	__u64 hash; /* of its digest */
+	__u32 kept; /* there is room for that */
+	__u32 bookkeeping;
 };
 
 /* Digests of what was prepared in the window; who prepares without end pushes out the oldest. */
@@ -18,44 +25,25 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
 	__type(key, struct prepared_key);
-	__type(value, __u64);
+	__type(value, struct known_statement);
 } sql_prepared SEC(".maps");
 
 #define LAST_PREPARED 0xffffffff /* instead of a number, by clients of MariaDB that do not wait for the answer */
 
-static __always_inline __u64 find_prepared(struct connection *connection, __u64 prepared, __u32 server)
+static __always_inline struct prepared_key key_of(const struct connection *connection, __u64 prepared)
 {
-	struct prepared_key key = { connection->cookie, prepared };
-	__u64 *known;
+	return (struct prepared_key){ connection->cookie, prepared, connection->sql.generation };
+}
 
-	if (server == SQL_MARIADB && prepared == LAST_PREPARED)
-		return connection->sql.prepared;
-	known = bpf_map_lookup_elem(&sql_prepared, &key);
-	return known ? *known : 0;
+/* What was prepared may have got its name anew, unseen: none is known any more. */
+static __always_inline void forget_prepared(struct connection *connection)
+{
+	connection->sql.generation++;
 }
 
 static __always_inline bool awaits_number(const struct connection *connection)
 {
 	return connection->sql.number == NUMBER_AWAITED || connection->sql.number == NUMBER_BEHIND_HEADER;
-}
-
-/* More was sent before the answer came: the rest of a long command, or the next one. */
-static __always_inline void send_before_answer(struct connection *connection)
-{
-	if (connection->sql.server == SQL_MARIADB)
-		connection->sql.number = NUMBER_UNKNOWN;
-}
-
-static __always_inline void keep_prepared(struct connection *connection, __u64 prepared, __u32 server, __u64 hash)
-{
-	struct prepared_key key = { connection->cookie, prepared };
-
-	if (server == SQL_MARIADB) {
-		connection->sql.number = connection->sql.number == NUMBER_TOLD ? NUMBER_AWAITED : NUMBER_UNKNOWN;
-		connection->sql.prepared = hash;
-	} else {
-		bpf_map_update_elem(&sql_prepared, &key, &hash, BPF_ANY);
-	}
 }
 
 #define PACKET_HEADER 4	  /* three bytes of length, one that counts packets */
@@ -91,9 +79,9 @@ __weak __noinline __u32 read_number(__u64 address, __u32 bytes, int behind_heade
 __weak __noinline int take_number(struct connection *connection, __u32 bytes)
 {
 	struct prepared_key key = {};
+	struct known_statement known = {};
 	struct text_place place;
 	struct call call;
-	__u64 hash;
 
 	if (!connection)
 		return 0;
@@ -106,8 +94,12 @@ __weak __noinline int take_number(struct connection *connection, __u32 bytes)
 	connection->sql.number = key.prepared == LAST_PREPARED ? NUMBER_BEHIND_HEADER : NUMBER_TOLD;
 	if (!key.prepared || key.prepared == LAST_PREPARED)
 		return 0;
-	key.cookie = connection->cookie;
-	hash = connection->sql.prepared;
-	bpf_map_update_elem(&sql_prepared, &key, &hash, BPF_ANY);
+	key = key_of(connection, key.prepared);
+	known.hash = connection->sql.prepared;
+	known.kept = true;
+	if (known.hash)
+		bpf_map_update_elem(&sql_prepared, &key, &known, BPF_ANY);
+	else
+		bpf_map_delete_elem(&sql_prepared, &key);
 	return 0;
 }

@@ -66,19 +66,34 @@ enum prepared_number {
 	NUMBER_UNKNOWN,	      /* for good: several commands were sent before an answer, so any may be what comes next */
 };
 
+enum sql_running {
+	RUNS_NOTHING,
+	RUNS_BOOKKEEPING, /* what begins a transaction or ends one: what is sent behind it tells more */
+	RUNS_STATEMENT,
+};
+
 /* Of a connection to an SQL server, the statement that is run there; of a request, what it has asked for. */
 struct sql_asked {
 	union {
 		struct {
-			__u64 hash;	/* of its digest, 0: the kind tells all */
-			__u64 prepared; /* MariaDB: of the digest of what was prepared last */
-			__u32 name;	/* of the request that asks */
-			__u8 kind;	/* enum statement_kind */
-			__u8 running;	/* it was sent and is not answered */
-			__u8 owned;	/* the request that asks is known */
-			__u8 repeated;	/* it has asked for this before */
-			__u8 looks;	/* at what was sent before the server was known */
-			__u8 number;	/* MariaDB: enum prepared_number, of what was prepared last */
+			__u64 hash; /* of its digest, 0: the kind tells all */
+			union {
+				__u64 prepared;	      /* MariaDB: of the digest of what was prepared last */
+				struct {	      /* PostgreSQL */
+					__u32 left;   /* bytes of a message that are still to be sent, or STREAM_LOST */
+					__u32 header; /* what was sent of the next one's, where that is not whole yet */
+				};
+			};
+			__u32 name;	  /* of the request that asks */
+			__u8 kind;	  /* enum statement_kind */
+			__u8 running;	  /* enum sql_running: it was sent and is not answered */
+			__u8 owned;	  /* the request that asks is known */
+			__u8 repeated;	  /* it has asked for this before */
+			__u8 looks;	  /* at what was sent before the server was known */
+			__u8 number;	  /* MariaDB: enum prepared_number, of what was prepared last */
+			__u8 begun;	  /* PostgreSQL: bytes in `header` */
+			__u8 place;	  /* in which of TEXT_PLACES the last messages lay */
+			__u32 generation; /* of what is prepared: older names may have another meaning now */
 		};
 		__u64 asked[SQL_REMEMBERED];
 	};

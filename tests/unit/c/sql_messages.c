@@ -17,7 +17,7 @@ static bool read_bytes(const char *bytes, size_t length, bool sure)
 	memcpy(head, bytes, length < sizeof(head) ? length : sizeof(head));
 	if (length >= sizeof(tail))
 		memcpy(tail, bytes + length - sizeof(tail), sizeof(tail));
-	return read_sql_message(&message, head, tail, length) && begins_as_statement(&message, head, sure);
+	return read_sql_message(&message, head, tail, length, 0) && begins_as_statement(&message, head, sure);
 }
 
 #define IS_STATEMENT(bytes) read_bytes(bytes, sizeof(bytes) - 1, false)
@@ -61,6 +61,57 @@ static void what_is_prepared_has_a_name(void)
 	CHECK(!IS_STATEMENT("P\0\0\0\x12s1\0secret 12\0\0\0" SYNC));
 }
 
+static bool read_next(const char *bytes, size_t length)
+{
+	char head[SQL_HEAD_BYTES] = {};
+
+	memcpy(head, bytes, length < sizeof(head) ? length : sizeof(head));
+	return read_postgresql(&message, head, length);
+}
+
+#define IS_NEXT(bytes) read_next(bytes, sizeof(bytes) - 1)
+
+static void messages_are_followed_one_by_one(void)
+{
+	__u64 prepared;
+
+	CHECK(IS_NEXT("C\0\0\0\x08Ss1\0" SYNC));
+	CHECK_NUMBER(message.command, SQL_CLOSE);
+	CHECK_NUMBER(message.next_at, 9);
+	prepared = message.prepared;
+	CHECK(IS_NEXT("B\0\0\0\x0e\0s1\0\0\0\0\0\0\0"));
+	CHECK_NUMBER(message.command, SQL_EXECUTE);
+	CHECK(message.named && message.prepared == prepared);
+	CHECK(IS_NEXT("C\0\0\0\x08Ps1\0"));
+	CHECK_NUMBER(message.command, SQL_OTHER); /* a portal */
+	CHECK(IS_NEXT("B\0\0\0\x0fx\0s1\0\0\0\0\0\0\0"));
+	CHECK_NUMBER(message.command, SQL_OTHER); /* into one that has a name */
+	CHECK(IS_NEXT("P\0\0\x10\0s1"));
+	CHECK(!message.named); /* the rest of it is sent later */
+	CHECK(IS_NEXT("P\0\0\x10\0s1\0SELECT"));
+	CHECK(message.named && message.prepared == prepared);
+	CHECK_NUMBER(message.next_at, 0x1001);
+	CHECK(IS_NEXT(SYNC));
+	CHECK_NUMBER(message.command, SQL_OTHER);
+	CHECK(!IS_NEXT("B\x10\0\0\0\0s1\0")); /* nobody sends so much at once */
+	CHECK(!IS_NEXT("S\xff\xff\xff\xff"));
+	CHECK(!IS_NEXT("S\0\0\0\3"));
+	CHECK(!IS_NEXT("x\0\0\0\4"));
+}
+
+static void a_send_may_begin_with_what_is_no_statement_where_others_came_before(void)
+{
+	static const char close[] = "C\0\0\0\x08Ss1\0P\0\0\0\x0b\0secret\0\0\0" SYNC;
+	static const char begin[] = "Q\0\0\0\x0a"
+				    "BEGIN\0" SYNC;
+
+	CHECK(!read_bytes(close, sizeof(close) - 1, false));
+	CHECK(read_bytes(close, sizeof(close) - 1, true));
+	CHECK(read_bytes(begin, sizeof(begin) - 1, false)); /* more follows, and then it waits */
+	CHECK_NUMBER(message.next_at, 11);
+	CHECK(!read_bytes(begin, sizeof(begin) - 2, false));
+}
+
 static void names_that_do_not_end_are_not_followed(void)
 {
 	char bytes[256] = "P\0\0\0\xc8";
@@ -90,6 +141,9 @@ static void commands_of_mariadb_are_the_first_of_their_kind(void)
 	CHECK_NUMBER(message.command, SQL_EXECUTE);
 	CHECK_NUMBER(message.prepared, 7);
 	CHECK(!IS_STATEMENT("\x0a\0\0\0\x17\x07\0\0\0\0\x02\0\0\0"));
+	CHECK(!IS_STATEMENT("\x01\0\0\0\x1f")); /* resets the connection */
+	CHECK(read_bytes("\x01\0\0\0\x1f", 5, true));
+	CHECK_NUMBER(message.command, SQL_FORGET);
 	CHECK(!IS_STATEMENT("\x09\0\0\x01\x03SELECT 1")); /* not the first */
 	CHECK(!IS_STATEMENT("\x09\0\0\0\x0eSELECT 1"));	  /* another command */
 	CHECK(!IS_STATEMENT("\x09\0\0\0\x03secret 1"));	  /* a length and a type of some other protocol */
@@ -160,6 +214,9 @@ static void no_bytes_make_it_read_outside_of_what_it_was_given(void)
 		if (read_bytes(bytes, length, true))
 			CHECK(message.text_at <= length && message.text_bytes <= length &&
 			      message.text_at + message.text_bytes <= length);
+		if (length >= POSTGRESQL_HEADER && read_next(bytes, length))
+			CHECK(message.next_at >= POSTGRESQL_HEADER && message.text_at <= length &&
+			      message.text_at + message.text_bytes <= length);
 		free(bytes);
 	}
 }
@@ -168,6 +225,8 @@ int main(void)
 {
 	RUN(simple_queries_of_postgresql_are_texts);
 	RUN(what_is_prepared_has_a_name);
+	RUN(messages_are_followed_one_by_one);
+	RUN(a_send_may_begin_with_what_is_no_statement_where_others_came_before);
 	RUN(names_that_do_not_end_are_not_followed);
 	RUN(commands_of_mariadb_are_the_first_of_their_kind);
 	RUN(a_text_may_begin_with_anything_where_others_came_before);
