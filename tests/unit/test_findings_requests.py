@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.facts.host_facts import Descriptors
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.recording import schema
 from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency, served, unread
-from unit.support.judging import check, finding, findings, silence
+from unit.support.judging import check, finding, findings, knowing, silence
 from unit.support.reports import RUNBOOKS
 from unit.support.shown import plain
 
@@ -234,6 +235,19 @@ def test_requests_that_their_reader_does_not_listen_to() -> None:
     assert found.severity is Severity.WARNING and dict(found.claims) == {QUEUED: 16 * S}
     assert "does not listen" in found.claim and "10 % unknown" in str(found.evidence)
     assert dict(finding(limited(turns=0).model(), DEAF).claims) == {QUEUED: 16 * S}
+
+
+@pytest.mark.parametrize(("used", "seen", "id"), [(40, False, "FD-EXHAUSTION"), (39, False, DEAF), (40, True, DEAF)])
+def test_a_reader_that_has_no_descriptor_left(used: int, seen: bool, id: str) -> None:
+    """It accepts nobody, and seems idle; where refusals are seen, and there is none, something else keeps it."""
+    builder = limited(turns=100)
+    if not seen:
+        builder.without("operations", "measured only with --slo")
+    pid = builder.model().threads[0].pid
+    known = Descriptors(pid=pid, used=[(0, used), (5 * S, used)], soft_limit=40, hard_limit=40)
+    model = knowing(builder.model(), descriptors={pid: known}, processes={})
+    time = {each.id: each.claims for each in diagnose(model).findings if QUEUED in each.claims}
+    assert {name: claims[QUEUED] for name, claims in time.items()} == {id: 16 * S}
 
 
 def test_readers_that_wait_for_a_thread_that_serves_nobody() -> None:

@@ -58,6 +58,11 @@ class Descriptors:
         return self.used[-1][1] if self.used else None
 
     @property
+    def part(self) -> float | None:
+        """The part of the limit in use; None if either is unknown, 0 if there is no limit."""
+        return self.latest / self.soft_limit if self.latest is not None and self.soft_limit else None
+
+    @property
     def growth_per_second(self) -> float | None:
         """From the first to the last count; None with fewer than two."""
         if len(self.used) < 2 or self.used[-1][0] <= self.used[0][0]:

@@ -1,4 +1,4 @@
-"""File descriptors that the kernel refused, as the recorder's events say it."""
+"""File descriptors that the kernel refuses: the recorder's events say it, or no descriptor is left."""
 
 from __future__ import annotations
 
@@ -13,9 +13,18 @@ def refusals(model: Model) -> list[schema.Event]:
     return [event for event in model.events if any(map(words_of(event).__contains__, REFUSALS))]
 
 
+def are_refused(model: Model) -> bool:
+    """Return whether the kernel refuses descriptors: who reads the target's requests has none left, where refusals are
+    not seen."""
+    if refusals(model) or model.measured("operations"):
+        return bool(refusals(model))
+    readers = {thread.pid for thread in model.threads if thread.requests_read}
+    return any((each.part or 0.0) >= 1 for each in model.facts.descriptors.values() if each.pid in readers)
+
+
 def words_of(event: schema.Event) -> str:
     """Return all words of an event."""
     return f"{event.name} {event.text}"
 
 
-__all__ = ["EMFILE", "ENFILE", "refusals", "words_of"]
+__all__ = ["EMFILE", "ENFILE", "are_refused", "refusals", "words_of"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from perfdiag.common.text import named
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.fix_checks import checked
-from perfdiag.diagnosis.evidence.local.refused_descriptors import EMFILE, ENFILE, refusals, words_of
+from perfdiag.diagnosis.evidence.local.refused_descriptors import EMFILE, ENFILE, are_refused, refusals, words_of
 from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy
@@ -30,6 +30,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.recording import schema
 
+_UNSEEN = "refusals are seen only with --slo"
 _OTHERS = "a call with another limit that fails with the same error: inotify_init() at fs.inotify.max_user_instances"
 
 
@@ -49,12 +50,12 @@ _OTHERS = "a call with another limit that fails with the same error: inotify_ini
 )
 def exhaustion(model: Model) -> Iterable[Outcome]:
     """Judge each process and the system by refusals, use and growth."""
-    known = [each for each in model.facts.descriptors.values() if _part(each) is not None]
+    known = [each for each in model.facts.descriptors.values() if each.part is not None]
     system = model.facts.system_descriptors
     refused = refusals(model)
-    counted = [*known, *([system] if system and _part(system) is not None else [])]
+    counted = [*known, *([system] if system and system.part is not None else [])]
     times = Counter(pid for event in refused for pid in _whose_limit(event))
-    worst_first = sorted(counted, key=lambda each: (times[each.pid] > 0, _part(each) or 0.0), reverse=True)
+    worst_first = sorted(counted, key=lambda each: (times[each.pid] > 0, each.part or 0.0), reverse=True)
     found = [finding for each in worst_first if (finding := _finding(model, each, times[each.pid]))]
     # Of a process that came and went between two counts its refusals are all there is.
     pids = {each.pid for each in counted}
@@ -66,11 +67,11 @@ def exhaustion(model: Model) -> Iterable[Outcome]:
         reason = model.facts.reason("descriptors") or "the target's descriptors were not counted"
         yield Silence("FD-EXHAUSTION", reason, "run as root, so that /proc/PID/fd can be read")
         return
-    worst = max(known, key=lambda each: _part(each) or 0.0)
-    part = _part(worst) or 0.0
+    worst = max(known, key=lambda each: each.part or 0.0)
+    part = worst.part or 0.0
     used = f"{worst.latest:,} of {_limit(worst)} ({percent(part)})"
     # Between two counts, and above all before an end, there may have been more.
-    unseen = "" if model.measured("operations") else " when last counted; refusals are seen only with --slo"
+    unseen = "" if model.measured("operations") else f" when last counted; {_UNSEEN}"
     yield Check(
         "FD-EXHAUSTION", f"descriptors {used}{unseen}", part, "share", large=part >= local_policy.descriptors_near_share
     )
@@ -80,13 +81,6 @@ def _whose_limit(event: schema.Event) -> set[int]:
     """Return the process whose limit a refusal was due to, 0 for the system's; both are possible."""
     words = words_of(event)
     return {pid for pid, word in ((0, ENFILE), (event.pid, EMFILE)) if word in words}
-
-
-def _part(descriptors: Descriptors) -> float | None:
-    """Return the part of the limit in use; None if either is unknown, 0 if there is no limit."""
-    if descriptors.latest is None or not descriptors.soft_limit:
-        return None
-    return descriptors.latest / descriptors.soft_limit
 
 
 def _limit(descriptors: Descriptors) -> str:
@@ -103,24 +97,15 @@ def _seconds_left(descriptors: Descriptors) -> float | None:
 
 
 def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | None:
-    part, left = _part(descriptors) or 0.0, _seconds_left(descriptors)
+    part, left = descriptors.part or 0.0, _seconds_left(descriptors)
     growing = left is not None and left <= local_policy.descriptors_soon_s
     if not refused and part < local_policy.descriptors_near_share:
         return None
     full = refused or part >= local_policy.descriptors_full_share
     severity = Severity.CRITICAL if full else Severity.WARNING if growing else Severity.INFO
     who = _name(model, descriptors.pid)
-    claim = f"{who} has {descriptors.latest:,} of {_limit(descriptors)} descriptors open"
-    if refused and part < local_policy.descriptors_near_share:
-        claim = f"{who} was refused a descriptor {_times(refused)}, though it had only"
-        claim += f" {descriptors.latest:,} of {_limit(descriptors)} open when they were last counted"
-    elif refused:
-        claim += f", and was refused more {_times(refused)}"
-    if part >= 1:
-        claim += ": it is at its limit"
-    elif growing and left is not None:
-        claim += f"{',' if refused else ' and'} reaches the limit in {duration(left * 1e9)} at the present growth"
-    unread_ns = not_accepted_ns(model) if refused else 0  # who gets no descriptor accepts nobody, and seems idle
+    # who gets no descriptor accepts nobody, and seems idle
+    unread_ns = not_accepted_ns(model) if refused or (part >= 1 and are_refused(model)) else 0
     growth = descriptors.growth_per_second
     evidence = [
         Evidence(
@@ -137,11 +122,14 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
     return conclude(
         model,
         {QUEUED: unread_ns} if unread_ns else {},
-        headline=_headline(who, refused=bool(refused), full=part >= 1),
-        claim=f"{claim}.",
+        headline=_headline(who, refused=bool(refused), full=part >= 1, accepts=not unread_ns),
+        claim=f"{who} {_use(descriptors, refused, left if growing else None)}.",
         mechanism=Mechanism.LIMIT,
         severity=severity,
-        doubts=["" if growth is not None else "counted only once: growth is unknown"],
+        doubts=[
+            "" if growth is not None else "counted only once: growth is unknown",
+            _UNSEEN if unread_ns and not refused else "",
+        ],
         evidence=evidence,
         remedies=_remedies(model, descriptors),
         alternatives=[
@@ -151,6 +139,22 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
         ],
         verify=_check(descriptors),
     )
+
+
+def _use(descriptors: Descriptors, refused: int, left_s: float | None) -> str:
+    """Return how many descriptors are open, how often more were refused, and in how long there are none left."""
+    part = descriptors.part or 0.0
+    if refused and part < local_policy.descriptors_near_share:
+        use = f"was refused a descriptor {_times(refused)}, though it had only"
+        use += f" {descriptors.latest:,} of {_limit(descriptors)} open when they were last counted"
+    else:
+        use = f"has {descriptors.latest:,} of {_limit(descriptors)} descriptors open"
+        use += f", and was refused more {_times(refused)}" if refused else ""
+    if part >= 1:
+        return f"{use}: it is at its limit"
+    if left_s is None:
+        return use
+    return f"{use}{',' if refused else ' and'} reaches the limit in {duration(left_s * 1e9)} at the present growth"
 
 
 def _times(number: int) -> str:
@@ -163,10 +167,11 @@ def _refusals(number: int) -> Evidence:
     return Evidence(text, float(number), "count", "events")
 
 
-def _headline(who: str, *, refused: bool, full: bool) -> str:
+def _headline(who: str, *, refused: bool, full: bool, accepts: bool) -> str:
     if refused:
         return f"{brief(who)} was refused file descriptors: a limit is reached"
-    return f"{brief(who)} {'is at its limit' if full else 'nears its limit'} of open file descriptors"
+    what = f"{brief(who)} {'is at its limit' if full else 'nears its limit'} of open file descriptors"
+    return what if accepts else f"{what} and accepts no more connections"
 
 
 def _check(descriptors: Descriptors) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.fix_checks import checked
-from perfdiag.diagnosis.evidence.local.refused_descriptors import refusals
+from perfdiag.diagnosis.evidence.local.refused_descriptors import are_refused
 from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -189,7 +189,7 @@ def _are_idle(model: Model, pids: Sequence[int]) -> bool:
 
 def _held_back(model: Model, first: Listener) -> Remedy:
     """Return what to do about idle threads that do not accept: neither workers nor a longer queue help."""
-    if refusals(model):
+    if are_refused(model):
         return fix("raise the limit of open files: see FD-EXHAUSTION; more workers or a longer queue do not help")
     if not_accepted_ns(model):
         return fix("raise the limit that READER-NOT-LISTENING is about; more workers or a longer queue do not help")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
-from perfdiag.diagnosis.evidence.local.refused_descriptors import refusals
+from perfdiag.diagnosis.evidence.local.refused_descriptors import are_refused
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
     followed_time,
@@ -45,7 +45,7 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         yield time
         return
     queued = not_accepted_ns(model)
-    if not queued or refusals(model):  # of descriptors: then this is why, see FD-EXHAUSTION
+    if not queued or are_refused(model):  # of descriptors: then this is why, see FD-EXHAUSTION
         yield hardly_unread(NOT_LISTENING, time, unread_ns(time, time.met.unheard))
         return
     delays = delays_of(model)
