@@ -32,6 +32,9 @@ CASES = [
     (OURS, "SELECT 1 /*M!100100 + '*/ secret', 2 */", "SELECT ? ..."),
     (OURS, "SELECT /*+ '*/ secret' */", "SELECT ..."),
     (BOTH, "SELECT 1 --\xa0'\nsecret'", "SELECT ? ..."),
+    # In GBK, Big5 and Shift JIS a backtick may be half a letter.
+    (OURS, "INSERT INTO `t\ufffd`` VALUES ('secret', `c`)", "INSERT INTO ..."),
+    (OURS, "SELECT `größe`, 'secret'", "SELECT `größe`, ?"),
     (BOTH, "SELECT 'cut off secre", "SELECT ..."),
     (("PostgreSQL",), "SELECT $a$ cut off secre", "SELECT ..."),
     (BOTH, "SELECT \x1b[2J", "SELECT ..."),
