@@ -153,10 +153,19 @@ def test_a_recording_cut_short_does_not_change_the_commands_status(house: House,
         assert run.returncode == 7 and f"error: {path} is cut short after " in run.stderr, run.stderr
 
 
-def test_a_command_that_is_not_there(house: House) -> None:
-    run = house.run("latency", "--", "no-such-command-23")
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("no-such-command-23", "no-such-command-23: no such command"),
+        ("", "the COMMAND is empty"),
+        ("/proc/self", "/proc/self is a directory"),
+        ("/proc/version", "/proc/version is not executable"),
+    ],
+)
+def test_a_command_that_is_not_there(house: House, command: str, said: str) -> None:
+    run = house.run("latency", "--", command)
     assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr.startswith("error: no-such-command-23: no such command\nHINT: ")
+    assert run.stderr.startswith(f"error: {said}\nHINT: ")
 
 
 def test_a_command_that_cannot_run(house: House, tmp_path: Path) -> None:

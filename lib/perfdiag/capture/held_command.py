@@ -35,7 +35,7 @@ class HeldBack:
         self.name = printable(arguments[0])
         program = shutil.which(arguments[0])
         if program is None:
-            raise UsageError(f"{self.name}: no such command", "give its full path: sudo has its own search path")
+            raise _no_command(arguments[0])
         gate, self._gate = os.pipe()
         self._failure, failure = os.pipe()
         self.pid = os.fork()
@@ -72,6 +72,17 @@ class HeldBack:
             else:
                 time.sleep(0.01)
         return self._status
+
+
+def _no_command(name: str) -> UsageError:
+    """Return why nothing can be run by that name."""
+    if not name:
+        return UsageError("the COMMAND is empty", "is a variable of a script not set?")
+    if "/" in name and os.path.isdir(name):
+        return UsageError(f"{printable(name)} is a directory", "give the program in it")
+    if "/" in name and os.path.exists(name):
+        return UsageError(f"{printable(name)} is not executable", "chmod +x, or name its interpreter before it")
+    return UsageError(f"{printable(name)}: no such command", "give its full path: sudo has its own search path")
 
 
 def _become(program: str, arguments: Sequence[str], stdout_fd: int, gate: int, failure: int) -> NoReturn:
