@@ -113,11 +113,8 @@ static int run(struct recorder *recorder)
 	sigset_t set;
 	int err = 0;
 
-	/*
-	 * Who is stopped does not see that the socket closes.  SIGCONT, because it is allowed within a session whoever
-	 * the parent has become, and because the recording still gets its end.
-	 */
-	if (recorder->options.control_fd >= 0 && prctl(PR_SET_PDEATHSIG, SIGCONT))
+	/* Until the window begins there is nothing to finish when the parent has gone. */
+	if (recorder->options.control_fd >= 0 && prctl(PR_SET_PDEATHSIG, SIGKILL))
 		return -errno;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);

@@ -251,5 +251,6 @@ int script_record(struct recorder *recorder, int signals);
 
 /* control.c */
 int control_wait_start(struct options *options, struct output *output, int signals);
-bool control_read(int fd); /* whether to stop */
+int control_attached(int fd); /* the window begins: says so, and outlives its parent until the recording has its end */
+bool control_read(int fd);    /* whether to stop */
 void control_say(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));

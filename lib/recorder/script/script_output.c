@@ -73,7 +73,9 @@ static int begin(struct script *script, struct recorder *recorder, const char *l
 			script->engine->name, script->because);
 	script_sleepers_begin(options->pids[0]);
 	fprintf(stderr, "perfdiag-recorder: attached, by %s\n", script->engine->name);
-	control_say(options->control_fd, "attached\n");
+	err = control_attached(options->control_fd);
+	if (err)
+		return err;
 	facts_write(&recorder->output, "begin", options->pids, options->pid_count, options->patience_ms, NULL);
 	return 0;
 }

@@ -3,10 +3,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/passed_descriptors.h"
@@ -31,6 +33,18 @@ void control_say(int fd, const char *format, ...)
 	/* A parent that is gone is noticed by its end of file; nothing to do here. */
 	if (length > 0)
 		(void)!send(fd, line, (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1, MSG_NOSIGNAL);
+}
+
+int control_attached(int fd)
+{
+	/*
+	 * From here on a recording gets its end, also when who asked for it has gone.  Who is stopped does not see that
+	 * the socket closes.  SIGCONT is allowed within a session whoever the parent has become.
+	 */
+	if (fd >= 0 && prctl(PR_SET_PDEATHSIG, SIGCONT))
+		return -errno;
+	control_say(fd, "attached\n");
+	return 0;
 }
 
 /* One more read; an fd that comes along (SCM_RIGHTS) is kept in *passed. */

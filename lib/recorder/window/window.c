@@ -209,7 +209,9 @@ int window_record(struct recorder *recorder, int signals)
 	if (err)
 		return err;
 	fprintf(stderr, "perfdiag-recorder: attached, following %u threads\n", recorder->skeleton->bss->live_threads);
-	control_say(options->control_fd, "attached\n");
+	err = control_attached(options->control_fd);
+	if (err)
+		return err;
 	if (!options->host)
 		facts_look_also_at(remembered_maps_pid); /* descendants, as soon as a stack of theirs was seen */
 	describe(recorder);
