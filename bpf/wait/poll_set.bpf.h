@@ -3,6 +3,7 @@
  * What a thread waits for that waits for several descriptors at once: poll, select, epoll.
  *
  * A thread that awaits answers, and beside them at most a descriptor to be woken by, waits for whom it has asked.  One
+ * that polls nothing but pipes in the middle of a request waits for who writes there: a child, with its errors.  One
  * that awaits work as well (a listening socket, an accepted connection, input) has nothing to do: it waits for events,
  * whatever calls are under way meanwhile; those are told with the connections.
  */
@@ -123,8 +124,11 @@ __weak __noinline int begin_set(struct set *set, struct blocked *blocked, __u32 
 	return 0;
 }
 
-/* Looks at the whole set: what the thread waits for, see wait_of(), SET_EVENTS, SET_SERVES or SET_TIMER. */
-__weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
+/*
+ * Looks at the whole set: what the thread waits for, which may be in the middle of a request; see wait_of(), SET_EVENTS,
+ * SET_SERVES or SET_TIMER.
+ */
+__weak __noinline int look_at_set(struct blocked *blocked, __u32 class, bool serving)
 {
 	struct set set = {};
 	__u32 polled;
@@ -147,6 +151,8 @@ __weak __noinline int look_at_set(struct blocked *blocked, __u32 class)
 		return SET_LARGE;
 	if (set.items == 1 && !set.tree && set.file && !set.own)
 		return wait_of(set.fd, set.class);
+	if (serving && !set.tree && set.pipes && set.pipes == set.items)
+		return set.pipe;
 	if (set.mixed)
 		return set.serves ? SET_SERVES : SET_EVENTS;
 	if (set.asked != SET_EVENTS)
@@ -188,7 +194,7 @@ static __always_inline struct wait classify_set(struct record *record, struct bl
 		blocked->serves = true;
 		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
 	}
-	found = look_at_set(blocked, class);
+	found = look_at_set(blocked, class, is_serving(record));
 	if (found == SET_LARGE)
 		record->large_set = LARGE_SETS;
 	blocked->serves = found == SET_LARGE || found == SET_SERVES;

@@ -25,7 +25,8 @@ struct set {
 	/* What was found: */
 	__u32 items;
 	__s32 peer, asked; /* the last of those that answer, and of those that owe an answer: see wait_of() */
-	__u32 peers;
+	__u32 peers, pipes;
+	__s32 pipe;   /* one by which somebody else writes, if any does: see wait_of() */
 	__u64 object; /* whose answer is owed */
 	bool mixed;   /* work may come by it as well, or answers of several, or it cannot be told */
 	bool serves;  /* a client's request, or a client, may come by it */
@@ -134,6 +135,16 @@ static __always_inline void look_at_socket(struct set *set)
 		set->mixed = true;
 }
 
+static __always_inline void note_pipe(struct set *set)
+{
+	if (set->own)
+		return;
+	set->mixed = true;
+	set->pipes++;
+	if (set->pipes == 1 || set->class == SYSCALL_RECEIVE)
+		set->pipe = wait_of(set->fd, set->class);
+}
+
 /* Looks at one descriptor more; not 0: no other one can change the answer. */
 __weak __noinline int look_at_item(struct set *set)
 {
@@ -147,7 +158,7 @@ __weak __noinline int look_at_item(struct set *set)
 		look_at_socket(set);
 	} else if ((open.mode & S_IFMT) == S_IFIFO) {
 		set->own = is_own_pipe(set, open.inode);
-		set->mixed |= !set->own;
+		note_pipe(set);
 	} else {
 		set->mixed |= !wakes_only(open.file);
 	}
