@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The digest of an SQL statement while it is made: what is written of it, and words.  digest_rules.h reads,
- * digest_doubts.h doubts what it has read.
+ * The digest of an SQL statement while it is made: what is written of it, and words.  digest_rules.h reads
+ * its letters; digest_code.h, digest_comments.h and digest_quoted.h tell what they are part of, digest_doubts.h doubts that.
  */
 #pragma once
 #include <stdbool.h>
