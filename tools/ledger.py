@@ -635,7 +635,11 @@ class Files:
 def meet_sleepers(lib, bpf, pid, accounts):
     """Begin the books of the threads that sleep now, and may sleep through the whole window."""
     table = bpf["threads"]
-    for name in os.listdir(f"/proc/{pid}/task"):
+    try:
+        names = os.listdir(f"/proc/{pid}/task")
+    except FileNotFoundError:
+        fail(f"process {pid} ended before anything was recorded", "ps -e shows what runs", 4)
+    for name in names:
         try:
             with open(f"/proc/{pid}/task/{name}/stat", "rb") as stat:
                 comm, _, rest = stat.read().partition(b"(")[2].rpartition(b")")
@@ -781,7 +785,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except OSError as error:  # of the output; what is left of that is not for Python to write
-        print(f"error: standard output: {error.strerror}", file=sys.stderr)
+    except OSError as error:  # if it is of the output, what is left of that is not for Python to write
+        print(f"error: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         sys.stderr.flush()
         os._exit(1)

@@ -348,7 +348,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except OSError as error:  # of the output; what is left of that is not for Python to write
-        print(f"{NAME}: standard output: {error.strerror}", file=sys.stderr)
+    except OSError as error:  # if it is of the output, what is left of that is not for Python to write
+        print(f"{NAME}: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         sys.stderr.flush()
         os._exit(1)
