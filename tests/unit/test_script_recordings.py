@@ -67,12 +67,15 @@ def test_waits_are_for_nothing_in_particular() -> None:
     assert "CPU-CONTENTION" in {finding.id for finding in diagnose(build(recording)).findings}
 
 
-@pytest.mark.parametrize("comm", ["fl\nush", "a\n", "\n\n", 'x"}\ny'])
-def test_a_name_may_have_line_breaks(comm: str) -> None:
-    """The thread is there, whatever it is called; what looks like the end of a line is one."""
-    recording = recorded(thread("[0,2000000000,1,0]", comm))
+@pytest.mark.parametrize("behind", ["", "\n", "\n\n\n"], ids=["", "blank", "blanks"])
+@pytest.mark.parametrize(
+    "comm", ["fl\nush", "a\n", "\n\n", 'x"}\ny', '"}\n{"type":"', 'x"}\n{"a":1}', '"}\n\n"}\n\n"}\n', '"}', "job"]
+)
+def test_a_name_may_have_line_breaks(comm: str, behind: str) -> None:
+    """What ends a line may be a part of the name, too."""
+    recording = recorded(thread("[0,2000000000,1,0]", comm) + behind)
     (line,) = recording.threads.values()
-    assert line.comm == comm.partition('"}\n')[0] and bool(recording.problems) == ('"}\n' in comm)
+    assert line.comm == comm and not recording.problems
 
 
 def test_a_thread_that_is_missing_is_missed() -> None:

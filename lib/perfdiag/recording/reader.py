@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
+from collections import deque
 from collections.abc import Iterator
 from typing import IO, TypeVar
 
@@ -81,7 +82,14 @@ def _lines(
     A script's line that an engine broke in two comes as one.  Raises RecordingError where most lines cannot be read.
     """
     blank = 0
-    while line := _readline(stream, number + 1):
+    ahead: deque[bytes] = deque()
+
+    def following(place: int) -> bytes:
+        while len(ahead) <= place:
+            ahead.append(_readline(stream, number + 1 + len(ahead)))
+        return ahead[place]
+
+    while line := ahead.popleft() if ahead else _readline(stream, number + 1):
         number += 1
         if blank + recording.bad_lines > UNREAD_LINES:
             raise RecordingError(
@@ -92,9 +100,9 @@ def _lines(
             blank += 1
             continue
         if script:
-            while script.goes_on(line) and (more := _readline(stream, number + 1)):
-                line, number = line + more, number + 1
-            line = script.proper(line)
+            more = script.lines_of_name(line, following)
+            line = script.proper(line + b"".join(ahead.popleft() for _ in range(more)))
+            number += more
         yield number, line, blank
 
 

@@ -9,7 +9,7 @@ the thread is in from `at_ns` on.  perfdiag-recording(5) has this under SCRIPTS.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 import msgspec
@@ -34,10 +34,20 @@ class ScriptLines:
         """`accounts` are those of the header."""
         self._names = [msgspec.json.encode(name) for name in accounts]
 
-    def goes_on(self, line: bytes) -> bool:
-        """Return whether the name that ends a line has a line break in it: the next line is the rest of it."""
+    def lines_of_name(self, line: bytes, following: Callable[[int], bytes]) -> int:
+        """Return how many of the `following` lines (by their place) still belong to the name that ends a line.
+
+        What ends a line may stand in a name, too, which then ends later: no line is as short as a name can be.
+        """
         _, mark, comm = line.partition(_COMM)
-        return bool(mark) and len(comm) <= COMM_BYTES and not comm.endswith(_END + b"\n") and comm.endswith(b"\n")
+        number = taken = 0
+        while mark and len(comm) <= COMM_BYTES + len(_END) + 1 and comm.endswith(b"\n"):
+            if comm.endswith(_END + b"\n"):
+                taken = number
+            if not (more := following(number)):
+                break
+            comm, number = comm + more, number + 1
+        return taken
 
     def proper(self, line: bytes) -> bytes:
         """Return a line as the recorder would have written it; one that is cut off, or foreign, as it is."""
