@@ -411,7 +411,12 @@ def main():
         import bcc
     except ImportError:
         refuse("needs bcc for Python 3: apt install python3-bpfcc")
-    programs, server = attach(bcc, given.pid)
+    try:
+        programs, server = attach(bcc, given.pid)
+    except Exception:  # bcc raises nothing more special
+        if os.path.exists(f"/proc/{given.pid}/exe"):
+            raise
+        refuse(f"process {given.pid} ended before it was traced", 4)
     ending = []
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: ending.append(True))
