@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Finding, Severity
 from perfdiag.model.model import Model
@@ -22,11 +23,11 @@ def futex(tid: int) -> str:
     return f"futex:0x{tid:x}"
 
 
-def pool(*, at_once: int = 4, again: int = 1, waker: int = DISPATCHER, ended: str = "") -> Model:
+def pool(*, at_once: int = 4, most: int = 4, again: int = 1, waker: int = DISPATCHER, ended: str = "") -> Model:
     """Four threads that a dispatcher wakes for 32 requests, which are parked for 600 ms each, in so many waits.
 
-    So many of them are mostly under way at once. `ended`: so much of what each thread waits there a worker was seen to
-    end, who computes.
+    So many of them are mostly under way at once, and `most` for a moment. `ended`: so much of what each thread waits
+    there a worker was seen to end, who computes.
     """
     builder = Builder(comm="java").thread("dispatcher", tid=DISPATCHER, cpu_user="20 ms")
     builder.thread("worker", tid=WORKER, cpu_user="6 s", rest="wait.work")
@@ -39,8 +40,9 @@ def pool(*, at_once: int = 4, again: int = 1, waker: int = DISPATCHER, ended: st
         builder.line(schema.RequestParked(pid=100, object=futex(tid), over_slo=False, count=8, sum_ns=4800 * MS))
     for line in served(REQUESTS, 601 * MS, {"wait.parked": 4 * 4800 * MS, "cpu.user": REQUESTS * MS}):
         builder.line(line)
-    levels = [schema.Level(1, 300 * MS), schema.Level(at_once, 4500 * MS)]
-    return builder.line(schema.RequestsInside(at_once, levels, 0)).model()
+    level_ns = {1: 300 * MS, most: 10 * MS, at_once: 4500 * MS}
+    levels = [schema.Level(level, ns) for level, ns in sorted(level_ns.items())]
+    return builder.line(schema.RequestsInside(most, levels, 0)).model()
 
 
 def first(model: Model) -> Finding:
@@ -61,8 +63,10 @@ def test_what_threads_end_is_no_timeout() -> None:
     assert "worker" in finding(model, THREAD).claim and check(model, SLEEP).number == 0
 
 
-def test_of_those_that_have_threads_to_spare_it_is_unknown_what_they_wait_for() -> None:
-    found = first(pool(at_once=2))
+@pytest.mark.parametrize(("at_once", "most"), [(2, 4), (2, 2), (6, 6), (4, 6)])
+def test_of_those_that_have_threads_to_spare_it_is_unknown_what_they_wait_for(at_once: int, most: int) -> None:
+    """Of more than these four that serve, some have ended: there is one for each connection."""
+    found = first(pool(at_once=at_once, most=most))
     assert found.id == SLEEP and found.headline == "Threads sleep while they serve requests"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.diagnosis.evidence.requests.pool_size import pool_size
 from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.diagnosis.significance import thread_of
 from perfdiag.model.model import Model, Row
@@ -38,11 +39,10 @@ def _may_end(model: Model, row: Row, each_ns: float) -> bool:
 
 def all_wait_at_once(model: Model) -> int:
     """Return how many threads serve requests, if all of them are with one for most of the time in which any is; 0 if
-    that is not so, or they are not known."""
-    serving = [thread for thread in model.threads if thread.requests_read]
+    that is not so, or not known."""
+    number = pool_size(model)
     levels = model.requests_inside.levels if model.requests_inside else ()
-    all_ns = above_ns(levels, len(serving) - 1)
-    return len(serving) if len(serving) > 1 and 2 * all_ns > above_ns(levels, 0) else 0
+    return number if number > 1 and 2 * above_ns(levels, number - 1) > above_ns(levels, 0) else 0
 
 
 __all__ = ["all_wait_at_once", "timed_out"]

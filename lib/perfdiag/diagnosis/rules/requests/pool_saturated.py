@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.cpu.main_work import main_work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP
+from perfdiag.diagnosis.evidence.requests.pool_size import pool_size
 from perfdiag.diagnosis.evidence.requests.typical_requests import taken_ns
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
@@ -126,12 +127,11 @@ def _served(model: Model) -> list[Evidence]:
 
 
 def _workers(model: Model) -> str:
-    """Return "All 4 workers", if as many requests were in progress at once as threads have read any."""
-    readers = sum(thread.threads for thread in model.threads if thread.requests_read)
-    inside = model.requests_inside
-    if inside is None or inside.most != readers or readers < 2 or inside.unseen:
+    """Return "All 4 workers", or without the number if that is not known."""
+    number = pool_size(model)
+    if number < 2:
         return "All workers"
-    return "Both workers" if readers == 2 else f"All {readers} workers"
+    return "Both workers" if number == 2 else f"All {number} workers"
 
 
 def _at_once(model: Model) -> list[Evidence]:

@@ -1,0 +1,18 @@
+"""How many threads there are to serve requests."""
+
+from __future__ import annotations
+
+from perfdiag.model.model import Model
+
+
+def pool_size(model: Model) -> int:
+    """Return how many threads serve requests, if as many requests were in progress at once as threads have read any.
+
+    0 if not: threads that ended may have served as well, and an event loop serves several at once.
+    """
+    readers = sum(thread.threads for thread in model.threads if thread.requests_read)
+    inside = model.requests_inside
+    return readers if inside is not None and inside.most == readers and not inside.unseen else 0
+
+
+__all__ = ["pool_size"]
