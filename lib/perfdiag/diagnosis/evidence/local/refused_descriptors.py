@@ -14,12 +14,16 @@ def refusals(model: Model) -> list[schema.Event]:
 
 
 def are_refused(model: Model) -> bool:
-    """Return whether the kernel refuses descriptors: who reads the target's requests has none left, where refusals are
-    not seen."""
-    if refusals(model) or model.measured("operations"):
-        return bool(refusals(model))
-    readers = {thread.pid for thread in model.threads if thread.requests_read}
-    return any((each.part or 0.0) >= 1 for each in model.facts.descriptors.values() if each.pid in readers)
+    """Return whether the kernel refuses descriptors."""
+    return bool(refusals(model) or readers_without_any(model))
+
+
+def readers_without_any(model: Model) -> set[int]:
+    """Return the processes that read requests and have no descriptor left; none where refusals are seen: these tell."""
+    if model.measured("operations"):
+        return set()
+    full = {each.pid for each in model.facts.descriptors.values() if (each.part or 0.0) >= 1}
+    return full & {thread.pid for thread in model.threads if thread.requests_read}
 
 
 def words_of(event: schema.Event) -> str:
@@ -27,4 +31,4 @@ def words_of(event: schema.Event) -> str:
     return f"{event.name} {event.text}"
 
 
-__all__ = ["EMFILE", "ENFILE", "are_refused", "refusals", "words_of"]
+__all__ = ["EMFILE", "ENFILE", "are_refused", "readers_without_any", "refusals", "words_of"]

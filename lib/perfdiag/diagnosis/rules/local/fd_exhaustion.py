@@ -9,7 +9,13 @@ from collections.abc import Iterable, Sequence
 from perfdiag.common.text import named
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.fix_checks import checked
-from perfdiag.diagnosis.evidence.local.refused_descriptors import EMFILE, ENFILE, are_refused, refusals, words_of
+from perfdiag.diagnosis.evidence.local.refused_descriptors import (
+    EMFILE,
+    ENFILE,
+    readers_without_any,
+    refusals,
+    words_of,
+)
 from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy
@@ -104,8 +110,8 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
     full = refused or part >= local_policy.descriptors_full_share
     severity = Severity.CRITICAL if full else Severity.WARNING if growing else Severity.INFO
     who = _name(model, descriptors.pid)
-    # who gets no descriptor accepts nobody, and seems idle
-    unread_ns = not_accepted_ns(model) if refused or (part >= 1 and are_refused(model)) else 0
+    # Who gets no descriptor accepts nobody, and seems idle.
+    unread_ns = not_accepted_ns(model) if refused or descriptors.pid in readers_without_any(model) else 0
     growth = descriptors.growth_per_second
     evidence = [
         Evidence(
