@@ -55,11 +55,11 @@ def passed_on(accounts: Mapping[str, int], parts: Parts) -> dict[str, int]:
     return {name: part for name, part in found.items() if part > 0}
 
 
-def theirs(accounts: Mapping[str, int], parts: Parts) -> dict[str, int]:
-    """Return what of those waits belongs where: what other processes did while requests waited for them."""
+def done_meanwhile(accounts: Mapping[str, int], parts: Parts) -> dict[str, int]:
+    """Return what other processes did while requests waited for them, by account."""
     return sums_by_key(
         (root, round(accounts.get(wait, 0) * part)) for wait, into in parts.items() for root, part in into.items()
     )
 
 
-__all__ = ["WAITS", "Parts", "Roots", "parts_of", "passed_on", "roots_inside", "theirs"]
+__all__ = ["WAITS", "Parts", "Roots", "done_meanwhile", "parts_of", "passed_on", "roots_inside"]

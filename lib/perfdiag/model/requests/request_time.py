@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.requests.accompanying_calls import accompanied_part, may_be_for_requests
-from perfdiag.model.requests.awaited_processes import Roots, parts_of, passed_on, theirs
+from perfdiag.model.requests.awaited_processes import Roots, done_meanwhile, parts_of, passed_on
 from perfdiag.model.requests.exchanges import Exchange, calls_ns, own_calls
 from perfdiag.model.requests.news import without_news
 from perfdiag.model.requests.parked_time import Parked, scaled
@@ -138,7 +138,7 @@ def request_time(
         _queued(accounts.get(QUEUED, 0), by.met, divided(told), finer),
         _untold(served, lost),
         min(accounts.get(REST, 0), told.ns - told.whole_ns),
-        _divided(theirs(ranked, behind), finer),
+        _divided(done_meanwhile(ranked, behind), finer),
         accompanied,
     )
 
