@@ -30,7 +30,10 @@ static inline bool is_client_type(char type)
 	return false;
 }
 
-/* Of Bind, Close and Parse; `kind` follows the header of the first two: of Bind the portal's name, none as a rule. */
+/*
+ * `kind`: the byte behind the header, which of Close says what is closed.  Of Bind the name of a portal begins there, which
+ * has none as a rule; the statement's name behind that of another one is not read.
+ */
 static inline __u32 command_of(char type, char kind)
 {
 	switch (type) {

@@ -18,8 +18,8 @@ __weak __noinline int shows_statement(struct sql_scratch *scratch, int sure)
 }
 
 /*
- * Reads the message at an address; returns whether it is one for an SQL server, which is known, or 0.  Global, so that the
- * verifier walks it once.
+ * Reads the message at an address; returns whether it is one for an SQL server.  `server`: which, 0 if that is not known
+ * yet.  Global, so that the verifier walks it once.
  */
 __weak __noinline int read_message(struct sql_scratch *scratch, __u64 address, __u32 bytes, __u32 server)
 {

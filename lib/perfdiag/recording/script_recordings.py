@@ -37,7 +37,7 @@ class ScriptLines:
     def lines_of_name(self, line: bytes, following: Callable[[int], bytes]) -> int:
         """Return how many of the `following` lines (by their place) still belong to the name that ends a line.
 
-        What ends a line may stand in a name, too, which then ends later: no line is as short as a name can be.
+        A name may hold what ends a line. Then the name ends later: no line is as short as the rest of a name.
         """
         _, mark, comm = line.partition(_COMM)
         number = taken = 0

@@ -144,7 +144,10 @@ static int explain_no_thread(pid_t pid)
 	return -ESRCH;
 }
 
-/* Does it have more threads than those asked for have?  Otherwise none of their threads has to be asked for its children. */
+/*
+ * Are more threads followed than the processes asked for have?  If not, no descendant lives, and none of the threads has to
+ * be asked for its children.
+ */
 static bool has_descendants(const struct recorder *recorder)
 {
 	const struct options *options = &recorder->options;

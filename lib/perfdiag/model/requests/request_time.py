@@ -166,8 +166,8 @@ def _serves(count: int, ns: int, mostly: float, window_ns: int) -> bool:
 
 
 def _mostly(accounts: Mapping[str, int], rows: Mapping[tuple[str, str], int], busy_ns: int, cpu_ns: int) -> float:
-    """Return which part of the busy time, or of the CPU time, is inside of requests, which are in these accounts: what
-    is CPU time of processes that they wait for is twice in the busy time, with the wait."""
+    """Return which part of the busy time, or of the CPU time if that is more, is in these accounts of requests. The CPU
+    time of processes that they wait for stands in the busy time twice: the wait for it is there, too."""
     return max(_part(_inside_ns(accounts, rows), busy_ns), _part(accounts.get(CPU, 0), cpu_ns))
 
 

@@ -109,7 +109,8 @@ class _HeldUp:
 
 
 def _held_elsewhere(met: Met) -> _HeldUp | None:
-    """Return the waits with findings of their own that hold loops up for longer than what has none; None if none do."""
+    """Return what holds loops up if that is mostly a wait with a finding of its own: for longer than all that has none.
+    None if not."""
     waits = {name: part for name, part in met.passed_on.items() if name not in KEPT_FROM}
     account = max(waits, key=lambda name: waits[name], default="")
     if not account or waits[account] <= sum(met.others.values()):
