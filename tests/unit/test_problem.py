@@ -8,15 +8,19 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
+from perfdiag.recording import schema
 from perfdiag.render.layout import COLUMNS, WIDEST
 from perfdiag.report import assembly as report
 
 from conftest import ROOT
 from unit.support import Builder
+from unit.support.exchanges import PORT, served
 from unit.support.reports import RUNBOOKS, diagnosis, finding, made, recorded
 from unit.support.shown import folded, plain
 
+S, MS = 1_000_000_000, 1_000_000
 EVERY_RECORDING = sorted((ROOT / "tests/data").glob("*/*.jsonl.gz"))
 
 
@@ -62,3 +66,16 @@ def test_what_is_most_of_the_time_and_no_fault_can_be_made_faster(cpu: str, rest
     )
     shown = plain(made(model, heavy)).splitlines()
     assert any(line.startswith("FASTER   turn CPU-KERNEL-HEAVY off") for line in shown) is advised
+
+
+def test_requests_that_nobody_has_read_are_counted_apart() -> None:
+    """The first line counts those that were answered; another number below, without a word, was taken for an error."""
+    builder = Builder(comm="app", window="3 s").thread("app", lock_file="3 s", open=("lock.file", "", "3 s"))
+    for line in served(40, 50 * MS, {"lock.file": 2 * S}):
+        builder.line(line)
+    parts = [schema.LeftPart("lock.file", "lock.file", False, 3 * S)]
+    builder.line(schema.RequestLeft(PORT, False, 3, 3 * S, 2 * S, parts))
+    model = builder.model()
+    shown = folded(plain(made(model, *diagnose(model).findings)))
+    assert "40 requests on :8080 " in shown and "REQUEST TIME 5.00 s, 40 requests and 3 still unread at the end" in shown
+    assert "3 requests on port 8080 were still unread at the end, the oldest for 2.00 s." in shown

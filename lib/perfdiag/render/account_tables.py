@@ -80,7 +80,7 @@ def _requests_time(report: Report, page: Page) -> Section:
     time = report.request_time
     assert time is not None
     rows = [_Row(name, ns, (), _numbers(report, name)) for name, ns in time.accounts.items() if ns]
-    many = plural(time.count, "request") + (f" and {time.own_count:,} of its own" if time.own_count else "")
+    many = _counted(report, time.count) + (f" and {time.own_count:,} of its own" if time.own_count else "")
     title, remark = f"REQUEST TIME  {duration(time.ns)}, {many}", ""
     if time.excess:
         limits = {each.limit_ns for each in report.requests if each.over_slo and each.limit_ns is not None}
@@ -88,6 +88,14 @@ def _requests_time(report: Report, page: Page) -> Section:
         title = f"REQUEST TIME  {duration(time.ns)}, lost by the {many} over {over}"
         remark = f"({beyond(time.median_over)})" if page.full or time.median_over else ""
     return _table(report, page, heading(title, remark, page.width), time.ns, rows)
+
+
+def _counted(report: Report, number: int) -> str:
+    """Return how many requests there are, those apart that the first line of the report does not count."""
+    unread = sum(each.count for each in report.unread)
+    if not unread or report.answered is None or report.answered.count + unread != number:
+        return plural(number, "request")
+    return f"{plural(report.answered.count, 'request')} and {unread:,} still unread at the end"
 
 
 def _threads_time(report: Report, page: Page) -> Section:

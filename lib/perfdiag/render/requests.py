@@ -38,11 +38,8 @@ def requests(report: Report, page: Page) -> Section:
 
 
 def _unread(unread: Unread) -> str:
-    many = f"{count(unread.count)} {'has' if unread.count == 1 else 'have'} arrived"
-    return (
-        f"{unread.place}: {many} and {'is' if unread.count == 1 else 'are'} not read, for up to"
-        f" {duration(unread.oldest_ns)}"
-    )
+    oldest = "" if unread.count == 1 else "up to "
+    return f"{unread.place}: {count(unread.count)} still unread at the end, for {oldest}{duration(unread.oldest_ns)}"
 
 
 def _silent(silent: Silent) -> str:

@@ -112,8 +112,8 @@ def left_unread(model: Model) -> str:
     oldest_ns = max(line.oldest_ns for line in lines)
     where = first_of([place(line.object) for line in sorted(lines, key=lambda line: -line.count)], SHOWN)
     many = sum(line.count for line in lines)
-    have = f"{'has' if many == 1 else 'have'} arrived and {'is' if many == 1 else 'are'} not read"
-    return f"{plural(many, 'request')} on {where} {have}, the oldest for {duration(oldest_ns)}."
+    were, oldest = ("was", "") if many == 1 else ("were", "the oldest ")
+    return f"{plural(many, 'request')} on {where} {were} still unread at the end, {oldest}for {duration(oldest_ns)}."
 
 
 def unanswered(model: Model) -> str:
