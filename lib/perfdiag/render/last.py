@@ -10,7 +10,7 @@ from rich.text import Text
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.render import coverage, ruledout
-from perfdiag.render.layout import ESSENTIAL, HEADING, Block, Chunk, Page, Section
+from perfdiag.render.layout import ESSENTIAL, HEADING, Block, Chunk, Page, Section, clip
 from perfdiag.render.problem import faults
 from perfdiag.report.contract import NotMeasured, Report
 
@@ -29,8 +29,8 @@ def last(report: Report, page: Page) -> Section:
         blocks.append([Chunk(_missing(item, page, first), ESSENTIAL + 40 + 10 * index)])
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        what = ", ".join(_would_tell(item) for item in missing[min(hidden) :])
-        return [_bold(page.line(f"{label if 0 not in hidden else _label('NOT MEASURED', label)}{what}: --full"), label)]
+        first = label if 0 not in hidden else _label("NOT MEASURED", label)
+        return [_bold(page.line(_as_fit([_would_tell(item) for item in missing[min(hidden) :]], first, page)), label)]
 
     believed = [] if coverage.doubts(report, page) else _trust(report, page, _label("TRUST", label))
     return Section(ruled_out, blocks, fold, believed)
@@ -52,8 +52,16 @@ def _bold(line: Text, label: str) -> Text:
 
 def _would_tell(item: NotMeasured) -> str:
     """Return what would be known: for rules without an answer, what they find."""
-    titles = [f"{RULES[id].title[:1].lower()}{RULES[id].title[1:]}" for id in item.ids if id in RULES]
-    return f"whether {first_of(titles, _TITLES)}" if titles else item.what
+    titles = [f"whether {RULES[id].title[:1].lower()}{RULES[id].title[1:]}" for id in item.ids if id in RULES]
+    return first_of(titles, _TITLES) or item.what
+
+
+def _as_fit(whats: Sequence[str], first: str, page: Page) -> str:
+    """Return the line of as many of these as it has room for, and how many more there are."""
+    end = ": --full"
+    lines = [f"{first}{first_of(whats, number)}" for number in range(len(whats), 0, -1)]
+    whole = (line for line in lines if cell_len(line + end) <= page.width)
+    return next(whole, clip(lines[-1], page.width - len(end))) + end
 
 
 def _missing(item: NotMeasured, page: Page, first: str) -> list[Text]:
