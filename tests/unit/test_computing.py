@@ -34,7 +34,7 @@ def verdict(builder: Builder) -> Verdict:
     ("frame", "names"),
     [
         ("inflate (zlib.so.1)", ["inflate (zlib.so.1)"]),
-        ("0x130e1f (libcrypto.so.3)", ["libcrypto.so.3", "no function names"]),
+        ("0x130e1f (libcrypto.so.3)", ["libcrypto.so.3", "unnamed functions of"]),
         ("0x7f9594eebd25 (anonymous)", ["made at run time"]),
         ("", []),
     ],

@@ -32,6 +32,15 @@ def computing(samples: int = 400, other: int = 100) -> Builder:
 # CPU-BOUND
 
 
+@pytest.mark.parametrize(
+    ("frame", "advice"),
+    [("0x130e1f (app)", "install debug symbols"), ("deflate_slow (libz.so.1)", "make the named functions cheaper")],
+)
+def test_no_function_is_to_be_made_cheaper_that_has_no_name(frame: str, advice: str) -> None:
+    builder = Builder().thread("worker", cpu_user="8 s").stack("cpu", user=[frame], count=400)
+    assert advice in finding(builder.model(), "CPU-BOUND").remedies[0].text
+
+
 def test_computing_is_profile_and_names_the_function_with_its_error() -> None:
     found = finding(computing().model(), "CPU-BOUND")
     assert found.severity is Severity.INFO and found.confidence is Confidence.HIGH

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.units import share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, called_by
+from perfdiag.diagnosis.evidence.cpu.stack_samples import NAMELESS, CpuSamples, called_by
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Finding
 from perfdiag.model.model import Model
@@ -14,7 +14,6 @@ from perfdiag.model.model import Model
 MOST = 0.5  # of the time
 SHOWN = 2  # functions, or modules whose code has no names
 WORTH_NAMING = 0.05  # of all CPU samples
-NAMELESS = "code without names"
 OWN, KERNEL, STATEMENT = "CPU-BOUND", "CPU-KERNEL-HEAVY", "SQL-SLOW-QUERY"
 
 
@@ -38,15 +37,15 @@ def _where(samples: CpuSamples, *, kernel: bool) -> str:
         return ""
     hot = [name for name, part in samples.hottest(SHOWN, kernel=kernel) if part.share > max(part.error, WORTH_NAMING)]
     called = called_by(samples) if len(hot) == 1 and not kernel else ""
-    return f"in {', '.join(map(_named, hot))}{called}" if hot else ""
+    return f"in {' and '.join(map(_named, hot))}{called}" if hot else ""
 
 
 def _named(function: str) -> str:
     """Return a function by its name, or code without names by its module."""
     module = function.removeprefix(NAMELESS).strip(" ()") if function.startswith(NAMELESS) else ""
     if module == "anonymous":
-        return "code made at run time, without names"
-    return f"{module}, no function names" if module else function
+        return "unnamed code made at run time"
+    return f"unnamed functions of {module}" if module else function
 
 
 __all__ = ["computes"]

@@ -28,7 +28,7 @@ LOCK_SPINS = (
 )
 # Kinds that tell what calls to others cost on CPUs.
 LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "receiving packets"
-GENERAL = "make fewer, larger system calls, and reuse memory (see the functions above)"
+GENERAL = "make fewer, larger system calls, and reuse memory"
 
 INNERMOST = 2  # functions of a wait that tell what it is for: those further out are part of many
 _SCHEDULING = frozenset({"finish_task_switch", "__schedule", "schedule", "schedule_timeout", "io_schedule"})

@@ -22,6 +22,7 @@ from perfdiag.recording import schema
 STANDARD_ERRORS = 1.96
 # The probes of evidence from samples: functions they stand in, and what for.
 FUNCTIONS, PURPOSES = "stack samples", "stack samples, by purpose"
+NAMELESS = "code without names"  # the beginning of what stands for a function that has none
 
 # The accounts whose time the samples stand for: the tick also hits interrupts.
 SAMPLED = ("cpu.user", "cpu.kernel", "cpu.irq")
@@ -200,7 +201,7 @@ def _function(frame: str) -> str:
     address, _, module = frame.partition(" (")
     if is_named(address):
         return readable(frame)
-    return f"code without names ({module}" if module else "code without names"
+    return f"{NAMELESS} ({module}" if module else NAMELESS
 
 
 def interrupted(stack: schema.Stack) -> bool:
@@ -210,6 +211,7 @@ def interrupted(stack: schema.Stack) -> bool:
 
 __all__ = [
     "FUNCTIONS",
+    "NAMELESS",
     "PURPOSES",
     "SAMPLED",
     "STANDARD_ERRORS",

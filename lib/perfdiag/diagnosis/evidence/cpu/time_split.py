@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.cpu.stack_samples import NAMELESS, CpuSamples
 from perfdiag.diagnosis.evidence.target import cpu_ns
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.significance import percent
@@ -42,7 +42,10 @@ def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) ->
 
 def cheaper(samples: CpuSamples) -> str:
     """Return the remedy for hot functions, or how to find them."""
-    if samples.hot_spot():
+    spot = samples.hot_spot()
+    if spot and spot[0].startswith(NAMELESS):
+        return "find the hot functions (install debug symbols, or let the runtime write a perf map)"
+    if spot:
         return "make the named functions cheaper or call them less"
     if samples.count >= cpu_policy.samples_for_function:
         return "make the functions that --full names cheaper or call them less"
