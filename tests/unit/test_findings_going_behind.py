@@ -93,7 +93,7 @@ def test_within_one_group_the_nice_value_decides_and_not_its_weight() -> None:
 def test_who_has_the_cpu_is_let_go_behind_by_a_command_with_its_pid() -> None:
     alone = knowing(waiting("task:7:x").model(), processes={100: process("0-3")})
     text = finding(alone, "CPU-CONTENTION").remedies[-1].text
-    assert "let x (7) go behind: renice -n 10 -p $(ls /proc/7/task)" in text and "-p 7,100 " in text
+    assert "lower the priority of x (7): renice -n 10 -p $(ls /proc/7/task)" in text and "-p 7,100 " in text
     assert "echo 10 >/proc/7/autogroup" in nice_in([], "1").remedies[-1].text
     several = contended(sh_7="3 s", tar_8="1 s").remedies[-1].text
     assert "for pid in 7 8; do renice -n 10 -p $(ls /proc/$pid/task); done" in several

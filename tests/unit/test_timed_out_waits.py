@@ -54,7 +54,7 @@ def test_a_pool_that_waits_for_itself_is_told_as_that_and_not_as_who_wakes_its_i
     assert found.id == SLEEP and found.severity is Severity.WARNING and found.confidence is Confidence.LOW
     assert found.headline == "All 4 threads that serve requests wait at once, until their own timeouts"
     assert found.claim.endswith("19.2 s of it in waits that only their own timeout ended.")
-    assert "as in a pool whose tasks wait for tasks of that pool" in found.remedies[0].text
+    assert "if tasks of a pool wait for other tasks of the same pool" in found.remedies[0].text
     assert "0 % of their time for other threads" in check(pool(), THREAD).text
 
 

@@ -19,6 +19,7 @@ _TOOLS = (
     (re.compile(r"\(mysqld\)"), re.compile(r"mysqld"), "mysql{mysql} -e 'SHOW ENGINE INNODB STATUS\\G'"),
     (re.compile(r"\(libruby"), re.compile(r"ruby|puma|unicorn|sidekiq"), "rbspy snapshot --pid {}"),
 )
+SHOWS_WHERE = " shows where"
 MYSQL_PORT = 3306
 POSTGRES_PORT = 5432
 _PORT = re.compile(r"port:(\d+)")
@@ -44,7 +45,7 @@ def shows_sleepers(model: Model, pid: int) -> str:
     tool = _tool(model, process)
     if not tool and model.header.options.stacks == "all":
         return ""
-    return f"{tool or f'perfdiag latency --pid {shown_pid(model, process)} --stacks --full'} shows where"
+    return f"{tool or f'perfdiag latency --pid {shown_pid(model, process)} --stacks --full'}{SHOWS_WHERE}"
 
 
 def port_option(model: Model, option: str, usual: int) -> str:
@@ -88,4 +89,13 @@ def with_stacks(model: Model, shows: str) -> str:
     return f"{'this report with --full' if recorded else 'perfdiag latency --stacks'} {shows}"
 
 
-__all__ = ["POSTGRES_PORT", "has_ended", "port_option", "shown_pid", "shows_sleepers", "shows_stacks", "with_stacks"]
+__all__ = [
+    "POSTGRES_PORT",
+    "SHOWS_WHERE",
+    "has_ended",
+    "port_option",
+    "shown_pid",
+    "shows_sleepers",
+    "shows_stacks",
+    "with_stacks",
+]

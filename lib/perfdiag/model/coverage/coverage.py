@@ -55,8 +55,9 @@ FEATURES: Mapping[str, tuple[str, str]] = {
 }
 # In a guest: what only its host knows, and the command to run there.
 _KVM_HOST = (
-    "exits, and its host's scheduling",
-    "on its host, meanwhile: perfdiag record -o HOST.rec --pid of its qemu; then perfdiag report HOST.rec THIS.rec",
+    "VM exits, scheduling",
+    "on that host, at the same time: perfdiag record -o HOST.rec --pid PID_OF_QEMU; then perfdiag report HOST.rec"
+    " THIS.rec",
 )
 _ASK_HOST: Mapping[str, tuple[str, str]] = {
     "kvm": _KVM_HOST,
@@ -144,7 +145,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
         what, fix = _ASK_HOST[facts.hypervisor.name]
         found.append(
             NotMeasured(
-                f"the host's side: {what}", f"only the host of a {facts.hypervisor.name} guest knows", fix, HOST_SIDE
+                f"the host's side ({what})", f"only the host of a {facts.hypervisor.name} guest knows", fix, HOST_SIDE
             )
         )
     if _has_nfs(facts) and not any(probe.feature == "nfs" for probe in recording.header.probes):

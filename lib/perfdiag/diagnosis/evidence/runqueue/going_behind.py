@@ -33,8 +33,8 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
         yields = f"for pid in {' '.join(str(each) for _, each in named)}; do {yields}; done"
     pids = ",".join(str(each) for each in [*(each for _, each in named), *([own] if own else [])])
     return (
-        f"let {who} go behind: {yields}; note first what they have: ps -o pid,cls,ni,cgroup -p {pids} (if cgroup"
-        f" differs, lower the cpu.weight of theirs; FF and RR are real-time: chrt -a -o -p 0 {named[0][1]})"
+        f"lower the priority of {who}: {yields}; note the present values first: ps -o pid,cls,ni,cgroup -p {pids}"
+        f" (if cgroup differs, lower the cpu.weight of theirs; FF and RR are real-time: chrt -a -o -p 0 {named[0][1]})"
     )
 
 

@@ -26,8 +26,8 @@ class Deadlock:
         """Why it is one."""
         timeout = f"deadlock_timeout ({duration(sql_policy.deadlock_timeout_ns)} by default)"
         text = (
-            f"{self.looks} of {plural(self.waits, 'wait')} lasted until {timeout}; only sessions that waited"
-            " themselves ended others"
+            f"{self.looks} of {plural(self.waits, 'wait')} lasted until {timeout}; every session that"
+            " ended a wait had waited itself"
         )
         return Evidence(text, self.looks / self.waits, "share", "wait event, sched_waking")
 

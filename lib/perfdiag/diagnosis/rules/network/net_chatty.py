@@ -77,7 +77,7 @@ def _finding(model: Model, calls: ChattyCalls) -> Finding:
     return conclude(
         model,
         calls.claims(model) | ({KERNEL: sending_ns} if sending_ns else {}),
-        headline=f"Each request calls {brief(name)} {number:,.0f} times; no answer is slow",
+        headline=f"Each request makes {number:,.0f} calls to {brief(name)}, none of them slow",
         claim=(
             f"Each request calls {name} {number:,.0f} times, {about(middle)} each: together"
             f" {percent(calls.part(model))} of the requests' time. No answer is slow; there are too many calls."
@@ -85,7 +85,7 @@ def _finding(model: Model, calls: ChattyCalls) -> Finding:
         mechanism=Mechanism.MANY,
         severity=calls.severity(model),
         evidence=[
-            Evidence(f"{number:,.1f} calls to {name} a request", number, "count", "sockets"),
+            Evidence(f"{number:,.1f} calls a request to {name}", number, "count", "sockets"),
             Evidence(
                 f"{line.count:,} calls, {duration(mean_ns)} each on average, p50 {about(middle)}",
                 float(line.sum_ns),
@@ -95,13 +95,13 @@ def _finding(model: Model, calls: ChattyCalls) -> Finding:
             *([_sending(sending_ns)] if sending_ns else []),
         ],
         remedies=[
-            fix("ask once instead of many times: a join or a list of keys instead of a loop, a batch"),
+            fix("combine the calls into one: a join, a list of keys or a batch instead of a loop"),
             fix(
                 "if there must be many calls, send them without waiting for each answer (a pipeline), or cache answers"
             ),
         ],
         alternatives=["the protocol cannot ask for several things at once"],
-        verify=measured(model, f"fewer calls to {name} a request, now {number:,.0f}"),
+        verify=measured(model, f"fewer calls a request to {name}, now {number:,.0f}"),
     )
 
 

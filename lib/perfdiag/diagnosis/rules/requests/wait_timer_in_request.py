@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
+from perfdiag.diagnosis.evidence.debuggers import SHOWS_WHERE, shows_sleepers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
@@ -37,8 +37,8 @@ _SLEEPS = (
 )
 _LOOPED = "The event loop keeps requests until a timer of its own fires"
 _OWN_POOL = (
-    "find out what they wait for: if it is work that only the same threads do, as in a pool whose tasks wait for tasks"
-    " of that pool, give that work threads of its own"
+    "find out what they wait for: if tasks of a pool wait for other tasks of the same pool, run those in a pool of"
+    " their own"
 )
 _DELAYS = (
     "find what delays requests in code and configuration: a limit on their rate, a pause before a retry, a sleep in a"
@@ -128,7 +128,7 @@ def _where(model: Model) -> list[Remedy]:
     serving = [thread for thread in model.threads if thread.requests_read] or model.threads
     sleeper = max(serving, key=lambda thread: thread.ns(TIMER), default=None)
     shows = shows_sleepers(model, sleeper.pid) if sleeper else ""
-    return [fix(shows)] if shows else []
+    return [fix(f"see where: {shows.removesuffix(SHOWS_WHERE)}")] if shows else []
 
 
 def _missed(model: Model) -> bool:

@@ -90,7 +90,7 @@ STAT = "/proc/PID/stat"
         "An affinity or cpuset limits the target to few CPUs. CPU quota (CPU-QUOTA-THROTTLED) and steal (CPU-STOLEN)"
         " are measured apart."
     ),
-    remedies="Let the target use more CPUs, raise its CPU weight, let the other process go behind (renice, a lower"
+    remedies="Let the target use more CPUs, raise its CPU weight, lower that of the other process (renice, a lower"
     " weight), or move it. Within one control group only nice values and policies decide, not the group's weight.",
     verify="runq.busy is under 5 % of busy time.",
 )
@@ -260,7 +260,7 @@ def _kernel_work(comm: str, pids: Sequence[int]) -> str:
         look = f"bpftrace -e '{probe}'"
     elif comm.startswith("ksoftirqd/"):
         look = "mpstat -I SCPU 1"
-    return f"find the work of the kernel thread {_with_pid(comm, pids)}, and leave its priority: {look}"
+    return f"leave the priority of kernel thread {_with_pid(comm, pids)} alone, and find what it works on: {look}"
 
 
 def _niced(model: Model, pid: int, nice: int) -> Remedy:

@@ -130,12 +130,12 @@ def _each_other(model: Model, kind: Kind, rows: Sequence[Row], deadlock: Deadloc
         evidence=[waits(together(rows), f"waits for {kind.name}", "wait event"), deadlock.evidence],
         remedies=[
             fix(
-                "take locks in the same order in all transactions, such as that of the key: SELECT ..."
-                " ORDER BY id FOR UPDATE before the first change"
+                "take locks in the same order in all transactions, for example by key: SELECT ... ORDER BY id"
+                " FOR UPDATE before the first change"
             ),
-            fix('see which statements they are: the server\'s log says "deadlock detected", with both'),
+            fix('find the statements of both sessions in the server\'s log, at "deadlock detected"'),
         ],
-        alternatives=["a holder that always commits just after the others looked for a deadlock"],
+        alternatives=["a transaction that always commits just after the others have checked for a deadlock"],
         verify=time_under(model, LOCK),
         inside=True,
     )
