@@ -301,4 +301,4 @@ def test_a_name_that_both_the_walk_and_the_scan_of_a_stack_have_is_no_left_over(
     builder = Builder().thread("hog", tid=200, cpu_user="9 s")
     builder.stack("wait", "lock.futex", object=FUTEX, user=["syscall (libc.so.6)", "serve (server)", "0x1"], scan=scan)
     found = finding(waiters(builder), ID)
-    assert any("by serve (server)" in each.text for each in found.evidence)
+    assert any("waits: serve (server)" in each.text for each in found.evidence)

@@ -147,7 +147,7 @@ def test_the_limit_is_named_with_its_events_and_no_trial_that_could_kill() -> No
     found = finding(limited(group(max=900), memory_cgroup=("3 s", 900)), CGROUP)
     assert "512 MiB" in found.claim and "my app.slice" in found.claim
     assert dict(found.claims) == {"memory.cgroup": 3_000_000_000}
-    assert "max 900" in found.evidence[-1].text
+    assert "at the limit 900 times" in found.evidence[-1].text
     assert all(remedy.kind is RemedyKind.FIX for remedy in found.remedies)
     assert "'/sys/fs/cgroup/my app.slice/memory.events'" in found.verify
 

@@ -58,7 +58,7 @@ def test_room_for_more() -> None:
 
 def test_root_is_held_to_none() -> None:
     model = Builder().thread("app", cpu_user="1 s").fact("/proc/100/status", "Name:\tapp\nUid:\t0\t0\t0\t0\n").model()
-    assert check(model, ID).text == "no limit of tasks holds for root"
+    assert check(model, ID).text == "no task limit applies to root"
 
 
 def test_nobody_looked() -> None:

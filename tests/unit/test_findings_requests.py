@@ -234,7 +234,7 @@ def limited(turns: int) -> Builder:
 def test_requests_that_their_reader_does_not_listen_to() -> None:
     found = finding(limited(turns=100).model(), DEAF)
     assert found.severity is Severity.WARNING and dict(found.claims) == {QUEUED: 16 * S}
-    assert "does not listen" in found.claim and "10 % unknown" in str(found.evidence)
+    assert "does not listen" in found.claim and "unknown 10 %" in str(found.evidence)
     assert dict(finding(limited(turns=0).model(), DEAF).claims) == {QUEUED: 16 * S}
 
 

@@ -157,7 +157,7 @@ def _judgement(
             ns,
             f"{kind.nouns.capitalize()} on {name} {half}.",
             Mechanism.SLOW,
-            f"{kind.nouns.capitalize()} on {brief(name)} take longer than usual for any such device",
+            f"{kind.nouns.capitalize()} on {brief(name)} take far longer than is usual for a disk",
         )
     if felt_ns < disk_policy.profile_share * model.busy_ns:
         return None

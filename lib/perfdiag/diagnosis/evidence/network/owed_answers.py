@@ -75,9 +75,8 @@ def _peers(model: Model) -> Iterator[str]:
         yield f"{who}, for up to {duration(lines[0].oldest_ns)}: {owe} an answer, or needed to send none."
     if sent := unanswered(model):
         number = sum(sent.values())
-        ask = "it asks" if number == 1 else "they ask"
-        none = f"{first_of(list(sent), SHOWN)} {_have(len(sent))} answered none of {plural(number, 'datagram')}"
-        yield f"{none}, if {ask} for anything."
+        where, needs = first_of(list(sent), SHOWN), "it needs" if number == 1 else "they need"
+        yield f"{plural(number, 'datagram')} to {where} got no answer; perhaps {needs} none."
         yield from filter(None, [came_by_datagram(model)])
 
 

@@ -121,13 +121,11 @@ def meanwhile(by: Servers) -> Evidence:
     """Return what the readers did before they read the requests, the unknown part, and the error."""
     met = by.met
     names = sorted(met.others, key=lambda name: -met.others[name])
-    parts = [f"{percent(met.others[name])} {phrase_of(name)}" for name in names]
-    if met.passed_on:
-        parts.append(f"{percent(sum(met.passed_on.values()))} in causes with a finding of their own")
-    if met.unheard:
-        parts.append(f"{percent(met.unheard)} idle")
-    text = f"meanwhile the reader served other requests for {percent(met.taken)} (+-{percent(by.error)}) of that time"
-    told = f"{text}: {first_of(parts, SHOWN)}; {percent(met.unknown)} unknown"
+    parts = [(phrase_of(name), met.others[name]) for name in names]
+    parts += [("what has a finding of its own", sum(met.passed_on.values())), ("idle", met.unheard)]
+    worth = [f"{name} {percent(part)}" for name, part in parts if part >= general_policy.worth_share]
+    did = first_of([*worth[:SHOWN], f"unknown {percent(met.unknown)}", *worth[SHOWN:]], SHOWN + 1)
+    told = f"meanwhile the reader: {did}; {percent(met.taken)} (+-{percent(by.error)}) of that time for other requests"
     return Evidence(told, met.taken, "share", "lines of time", by.error + met.unknown)
 
 

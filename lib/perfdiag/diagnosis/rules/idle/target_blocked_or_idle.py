@@ -35,7 +35,7 @@ def target_blocked_or_idle(model: Model) -> Iterable[Outcome]:
     threads = [] if model.request_time or not is_idle(model) else stuck_or_idle(model)
     ns = sum(thread.ns(PARKED) for thread in threads)
     if not threads:
-        yield Check(ID, "no thread of an idle target stays blocked all the time", 0.0, "count")
+        yield Check(ID, "the target is not idle, or none of its threads stays blocked", 0.0, "count")
         return
     when = "while it runs: " if has_ended(model) else ""
     yield conclude(

@@ -60,7 +60,7 @@ def slow(model: Model) -> Iterable[Outcome]:
             other = True
             yield _other(model, each, machine, claims, rest)
     if judged is not None and not late and not other:
-        text = f"{percent(judged)} of the time that the JVM stops its threads is until the last one has stopped"
+        text = f"{percent(judged)} of the JVM's pauses is the wait until the last thread has stopped"
         yield Check("JVM-SAFEPOINT-SLOW", text, judged, "share", large=False)
 
 

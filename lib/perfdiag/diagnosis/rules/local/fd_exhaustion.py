@@ -115,7 +115,7 @@ def _finding(model: Model, descriptors: Descriptors, refused: int) -> Finding | 
     growth = descriptors.growth_per_second
     evidence = [
         Evidence(
-            f"{descriptors.latest:,} of {_limit(descriptors)} ({percent(part)})",
+            f"{descriptors.latest:,} of {_limit(descriptors)} descriptors open ({percent(part)})",
             part,
             "share",
             "/proc/PID/fd" if descriptors.pid else "/proc/sys/fs/file-nr",

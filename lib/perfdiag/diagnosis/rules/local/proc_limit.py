@@ -58,7 +58,7 @@ def _uncounted(model: Model) -> Check | Silence:
     """Return the check of a target that is root's alone, else that nobody has counted."""
     known = (process.status or {} for process in model.facts.processes.values())
     if {status.get("Uid", "").partition("\t")[0] for status in known} == {"0"}:
-        return Check(ID, "no limit of tasks holds for root", 0.0, "share")
+        return Check(ID, "no task limit applies to root", 0.0, "share")
     return Silence(ID, "it was not counted how many tasks its user has", "perfdiag record")
 
 

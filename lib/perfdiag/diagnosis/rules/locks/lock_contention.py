@@ -194,7 +194,7 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         remedies = _remedies(model, rows, asks, holder)
     elif holder and not herd and (root := remedy_of(holder)) and account != KERNEL:
         remedies.insert(len(remedies) if runtime else 0, fix(root))  # under a kernel's lock nothing is the program's
-    evidence = [waits(whole, f"waits for {name}"), *_wanted(code, taken=bool(runtime))]
+    evidence = [waits(whole, f"waits for {name}"), *_wanted(code)]
     limits = _limits(model, account, runtime, bool(code))
     told = not herd and (runtime is None or runtime.taken)  # else the runtime ends these waits: that says nothing
     if herd:
@@ -222,11 +222,11 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
     )
 
 
-def _wanted(code: Mapping[str, int], *, taken: bool) -> list[Evidence]:
-    """Return the evidence of the functions in which threads wait for the lock; `taken`: a runtime's, it has a name."""
+def _wanted(code: Mapping[str, int]) -> list[Evidence]:
+    """Return the evidence of the functions in which threads wait for the lock."""
     if not code:
         return []
-    text = f"{'named' if taken else 'wanted'} in the sampled waits by {top(code)}"
+    text = f"functions of the sampled waits: {top(code)}"
     return [Evidence(text, float(sum(code.values())), "ns", "stack samples", kind=EvidenceKind.FUNCTIONS)]
 
 

@@ -183,9 +183,11 @@ def _probe(group: MemoryGroup) -> str:
 
 def _events(group: MemoryGroup) -> str:
     # Version 1 has only a count of failed charges.
-    names = {"max": "failcnt"} if group.version == 1 else {}
+    names = {"max": "at the limit", "high": "over memory.high"}
     counts = ", ".join(
-        f"{names.get(name, name)} {group.events[name]:,}" for name in LIMIT_EVENTS if group.events.get(name)
+        f"{names.get(name, name)} {plural(group.events[name], 'time')}"
+        for name in LIMIT_EVENTS
+        if group.events.get(name)
     )
     usage = f"; {size(group.usage_bytes)} in use" if group.usage_bytes is not None else ""
     limit = f" of {_limit_text(group)}" if usage and _limit_text(group) else ""

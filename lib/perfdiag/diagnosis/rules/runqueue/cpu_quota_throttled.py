@@ -172,7 +172,7 @@ def _used_for(model: Model) -> list[Evidence]:
     most = max(own, kernel, key=lambda each: sum(part.share for _, part in each))
     if not most:
         return []
-    text = f"the quota went to {words(most)}"
+    text = f"the quota was used by {words(most)}"
     return [Evidence(text, float(samples.count), "count", FUNCTIONS, kind=EvidenceKind.FUNCTIONS)]
 
 
