@@ -53,7 +53,17 @@ def named(comm: str, number: int) -> str:
 
 def typed_path(path: str) -> str:
     """Return a path as typed in a shell, safe to print; no command takes it for an option."""
-    return shlex.quote(whole(f"./{path}" if path.startswith("-") else path))
+    path = f"./{path}" if path.startswith("-") else path
+    return shlex.quote(path) if path == whole(path) else f"$'{''.join(map(_escaped, path))}'"
+
+
+def _escaped(character: str) -> str:
+    """Return a character as it stands in $'...'."""
+    if character in "\\'":
+        return f"\\{character}"
+    if character == whole(character):
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))
 
 
 def typed(words: Sequence[str]) -> str:
