@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from perfdiag.capture import file_writer, output_file
 from perfdiag.common.errors import PerfdiagError, UsageError
+from perfdiag.common.text import typed_path
 
 from unit.support.house import RECORDING, begun
 from unit.support.waiting import until
@@ -277,9 +278,9 @@ def test_a_recording_that_is_renamed(open_folder: Path, closed: bool, another: b
         path.write_text("another's")
     with pytest.raises(PerfdiagError) as caught:
         file.check()
-    said, shown = str(caught.value), str(moved).replace("\n", "\\n")
+    said = str(caught.value)
     assert f"{path} does not lead there any more" in said and ("is cut short after 100 bytes" in said) == (not whole)
-    assert (caught.value.hint or "").endswith(f"perfdiag report {shlex.quote(shown)}")
+    assert (caught.value.hint or "").endswith(f"perfdiag report {typed_path(str(moved))}")
     assert moved.read_bytes() == (RECORDING if whole else RECORDING[:100])
 
 
