@@ -55,7 +55,8 @@ def test_a_file_system_without_room(full: FileSystem, lacks: str) -> None:
 )
 def test_a_file_system_with_room(room: FileSystem) -> None:
     assert not findings(writing(room), ID)
-    assert check(writing(PLENTY, room), ID).text.endswith("is free")
+    found = check(writing(PLENTY, room), ID)
+    assert found.text.endswith("is free") and found.large is (room.device == "8:2")
 
 
 def test_nothing_is_known_of_network_file_systems() -> None:

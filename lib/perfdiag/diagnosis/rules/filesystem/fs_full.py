@@ -9,7 +9,7 @@ from perfdiag.common.units import size
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import filesystem_policy
+from perfdiag.diagnosis.policy import filesystem_policy, general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import brief, fix, percent, plain
 from perfdiag.facts.file_systems import FileSystem, FileSystems
@@ -47,7 +47,10 @@ def full(model: Model) -> Iterable[Outcome]:
     elif not systems.complete:
         yield Silence(ID, f"{subject(model)} has too many open files to look at all", "df -h; df -i")
     else:
-        yield Check(ID, f"{percent(_room(least))} of {plain(_name(least))} is free", 1 - _room(least), "share")
+        room, name = _room(least), plain(_name(least))
+        yield Check(
+            ID, f"{percent(room)} of {name} is free", 1 - room, "share", large=room < general_policy.fault_share
+        )
 
 
 def _room(each: FileSystem) -> float:
