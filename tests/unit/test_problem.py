@@ -77,5 +77,7 @@ def test_requests_that_nobody_has_read_are_counted_apart() -> None:
     builder.line(schema.RequestLeft(PORT, False, 3, 3 * S, 2 * S, parts))
     model = builder.model()
     shown = folded(plain(made(model, *diagnose(model).findings)))
-    assert "40 requests on :8080 " in shown and "REQUEST TIME 5.00 s, 40 requests and 3 still unread at the end" in shown
+    assert (
+        "40 requests on :8080 " in shown and "REQUEST TIME 5.00 s, 40 requests and 3 still unread at the end" in shown
+    )
     assert "3 requests on port 8080 were still unread at the end, the oldest for 2.00 s." in shown

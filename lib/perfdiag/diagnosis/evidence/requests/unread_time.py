@@ -113,7 +113,10 @@ def is_felt(model: Model, time: RequestTime, ns: int) -> bool:
 def hardly_unread(id: str, time: RequestTime, ns: int) -> Check:
     """Return the check of rule `id`, with how long requests waited for what it looks at."""
     return Check(
-        id, f"requests wait {duration(ns)} to be read, {percent(ns / time.ns)} of their time", ns / time.ns, "share"
+        id,
+        f"requests wait {duration(ns)} to be read for this reason, {percent(ns / time.ns)} of their time",
+        ns / time.ns,
+        "share",
     )
 
 

@@ -53,7 +53,7 @@ def waiting_requests(model: Model) -> Finding | None:
     return conclude(
         model,
         {REST: rest_ns},
-        headline=f"{crowd.requests:.1f} requests compete for {cpus}",
+        headline=f"On average {crowd.requests:.1f} requests compete for {cpus}",
         claim=(
             f"On average {crowd.requests:.1f} requests were in progress, and {subject(model)} used"
             f" {percent(crowd.used)} of the {cpus} that it may use: requests wait for each other's computing."

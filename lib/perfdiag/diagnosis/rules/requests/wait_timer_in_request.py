@@ -93,7 +93,8 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     if number:
         headline = f"All {number} threads that serve requests wait at once, until their own timeouts"
     claim = f"{headline}: {duration(ns)} of {duration(time.ns)}"
-    evidence = [Evidence(f"{duration(ns // time.count)} of sleep a request, on average", float(ns), "ns", "ledger")]
+    what = "such waits" if 2 * parked_ns > ns else "sleep"
+    evidence = [Evidence(f"{duration(ns // time.count)} of {what} a request, on average", float(ns), "ns", "ledger")]
     if parked_ns:
         claim += f", {duration(parked_ns)} of it in waits that only their own timeout ended"
         evidence.append(Evidence(_parked_text(model, parts), float(parked_ns), "ns", "sched_waking"))

@@ -82,7 +82,7 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
         yield at_handovers or unnamed(model, ID, unknown_ns, ns) or no_competition(model, ID, "own threads", ns)
         return
     if not crowd.exceeds and not _is_bound(model, competing, crowd):
-        why = f" (handovers: on average {crowd.runnable:.1f} runnable on {plural(crowd.cpus, 'CPU')})"
+        why = f" (handovers: on average {crowd.runnable:.1f} threads runnable on {plural(crowd.cpus, 'CPU')})"
         yield no_competition(model, ID, "own threads", ns, why)
         return
     yield _finding(model, competing, crowd, own, wanted, inferred_ns, unknown_ns)
@@ -136,7 +136,7 @@ def _finding(
 
 def _headline(model: Model, crowd: _Crowd, who: str) -> str:
     if crowd.exceeds:
-        return f"{crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}"
+        return f"On average {crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}"
     return f"Own {who} compete for {crowd.cpus} of {plural(model.cpus_online, 'CPU')}: their affinity allows no more"
 
 
