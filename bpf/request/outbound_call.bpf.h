@@ -41,10 +41,10 @@ static __always_inline void send_call(struct record *record, struct connection *
 	/* Who has connected for somebody's request asks for it first: by then the thread may have turned to others. */
 	if (connection->answered || !connection->owner.cookie)
 		take_owner(connection, record);
+	if (knobs.sees_sql && connection->direction == DIRECTION_CONNECTED && note_sql_call(connection, bytes, false))
+		return;
 	connection->pending = 1;
 	begin_call(connection, now);
-	if (knobs.sees_sql && connection->direction == DIRECTION_CONNECTED)
-		note_sql_call(connection, bytes, false);
 	/*
 	 * The answer can be there before the kernel says that the question was sent: then that took no time to tell.  What
 	 * has been there for longer answers something else.

@@ -107,7 +107,7 @@ static __always_inline void miss_call(struct connection *connection)
 
 /*
  * The target sends `bytes` on a connection that it has made: is that a statement?  `more`: what was sent before is not
- * answered yet.  Global, so that the verifier walks it once.
+ * answered yet.  Returns whether no answer comes to it.  Global, so that the verifier walks it once.
  */
 __weak __noinline int note_sql_call(struct connection *connection, __u32 bytes, int more)
 {
@@ -150,5 +150,6 @@ __weak __noinline int note_sql_call(struct connection *connection, __u32 bytes, 
 		follow_postgresql(connection, scratch);
 	else
 		take_command(connection, scratch);
-	return take_choice(connection, &scratch->sent);
+	take_choice(connection, &scratch->sent);
+	return scratch->message.command == SQL_SILENT;
 }

@@ -15,6 +15,7 @@ enum sql_command {
 	SQL_EXECUTE, /* what was prepared */
 	SQL_CLOSE,   /* PostgreSQL: what was prepared has no name any more */
 	SQL_FORGET,  /* MariaDB: nor has anything that was */
+	SQL_SILENT,  /* MariaDB: no answer comes to that */
 	SQL_OTHER,   /* nothing that matters here */
 };
 

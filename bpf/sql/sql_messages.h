@@ -30,6 +30,9 @@ static inline bool read_mariadb(struct sql_message *message, const char *head, _
 	case 23: message->command = SQL_EXECUTE; break;
 	case 17: /* another user */
 	case 31: message->command = SQL_FORGET; break;
+	case 1:	 /* ends the connection */
+	case 24: /* sends a part of a parameter; 25: closes what was prepared */
+	case 25: message->command = SQL_SILENT; break;
 	default: return false;
 	}
 	if (message->command == SQL_EXECUTE) {

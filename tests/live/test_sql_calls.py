@@ -25,6 +25,8 @@ import socket, struct, threading, time
 def serve(connection):
     number = 40
     while asked := connection.recv(100_000):
+        if asked[3:5] == bytes([0, 25]):  # which may have come together with what is asked next
+            asked = asked[9:] or connection.recv(100_000)
         time.sleep(0.0002)
         if asked[3:5] != bytes([0, 22]):
             connection.sendall(b"answer")
@@ -44,6 +46,7 @@ CLIENT = """
 import socket, struct, sys
 port, times, protocol, marker = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
 database = socket.create_connection(("127.0.0.1", port))
+database.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 SYNC = b"S" + struct.pack(">I", 4)
 
 def message(kind, content):
@@ -107,6 +110,11 @@ def mariadb_header_first(text, again):
 
 def mariadb_message(text, again):
     mariadb_prepared(text, again, lambda: database.recvmsg(100)[0])
+
+def mariadb_closed(text, again):
+    number = numbered(text, lambda: database.recv(100))
+    send(command(23, struct.pack("<IBI", number, 0, 1)))
+    database.sendall(command(25, struct.pack("<I", number)))
 
 def mariadb_prepared_together(text, again):
     if not known:
@@ -190,6 +198,16 @@ def test_each_statement_of_each_request_is_counted(
         assert row.sum_ns >= row.count * 200_000 and sum(number for _, number in row.buckets) == row.count
         first = diagnose(model_of(recording)).findings[0]
         assert first.id == "SQL-CHATTY" and first.evidence[0].value == TIMES, first
+
+
+def test_what_gets_no_answer_is_no_call(attach: Attach, cleanup: Cleanup) -> None:
+    """Clients that prepare each statement anew close it again: what they send next is no second part of that."""
+    with recorded(attach, cleanup, "mariadb_closed") as recording:
+        lines = calls(recording)
+        assert {name: line.count for name, line in lines.items()} == {LIST: REQUESTS, ROW: REQUESTS * TIMES}
+        assert all(line.owned == line.count for line in lines.values())
+        (asked,) = (line for line in recording.of(schema.Exchange) if line.direction == "connected")
+        assert (asked.count, asked.open, asked.unanswered) == (2 * REQUESTS * (TIMES + 1), 0, 0), asked
 
 
 def test_of_statements_prepared_together_none_is_named_as_another(attach: Attach, cleanup: Cleanup) -> None:

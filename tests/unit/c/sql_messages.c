@@ -144,6 +144,9 @@ static void commands_of_mariadb_are_the_first_of_their_kind(void)
 	CHECK(!IS_STATEMENT("\x01\0\0\0\x1f")); /* resets the connection */
 	CHECK(read_bytes("\x01\0\0\0\x1f", 5, true));
 	CHECK_NUMBER(message.command, SQL_FORGET);
+	CHECK(!IS_STATEMENT("\x05\0\0\0\x19\x07\0\0\0")); /* closes what was prepared */
+	CHECK(read_bytes("\x05\0\0\0\x19\x07\0\0\0", 9, true));
+	CHECK_NUMBER(message.command, SQL_SILENT);
 	CHECK(!IS_STATEMENT("\x09\0\0\x01\x03SELECT 1")); /* not the first */
 	CHECK(!IS_STATEMENT("\x09\0\0\0\x0eSELECT 1"));	  /* another command */
 	CHECK(!IS_STATEMENT("\x09\0\0\0\x03secret 1"));	  /* a length and a type of some other protocol */
