@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Severity
@@ -157,6 +159,20 @@ def test_an_objective_for_one_system_call() -> None:
     assert unmatched(other).endswith("no system call of that name waited for anything but work; seen: syscall:read")
     requests = Builder(slo_names={"GET /": "50 ms"}).thread("a", disk_read="2 s").without("operations", "named")
     assert not outcomes(requests.model(), ID), "nobody asked for operations"
+
+
+def test_a_call_of_a_server_is_a_fault_only_if_it_was_named() -> None:
+    """A thread that serves nobody may wait for a service, while all requests are answered in time."""
+
+    def severities(**limits: Any) -> list[Severity]:
+        builder = Builder(**limits).thread("worker", cpu_user="2 s", net_receive="2 s")
+        slow = {"durations": {"200 ms": 10}, "over_slo": 10, "over_slo_accounts": {"net.receive": "2 s"}}
+        builder.operation("syscall:read", net_receive="2 s", **slow)
+        builder.line(exchange(400, S, {"cpu.user": S})).line(latency([2_500_000] * 400))
+        return [found.severity for found in findings(builder.model(), ID)]
+
+    assert severities(slo="50 ms") == [Severity.INFO]
+    assert severities(slo="50 ms", slo_names={"syscall:read": "100 ms"}) == [Severity.WARNING]
 
 
 def test_operations_without_a_limit_are_not_said_to_keep_one() -> None:

@@ -23,7 +23,8 @@ from perfdiag.recording.accounts import Kind, kind_of, phrase_of
     title="Operations took longer than their limit",
     accounts=(),
     meaning="Requests or blocking system calls took longer than the limit given with --slo. Other findings are ranked"
-    " by the time that these slow requests lost.",
+    " by the time that these slow requests lost. Where the target serves requests, a system call over a limit"
+    " without a name is no fault of its own: it may be of a thread that serves nobody.",
     measured="Operations over the limit, by name, and where exactly these spent their time. Waiting for work (poll,"
     " accept, sleep) is left out.",
     alternatives="The limit is too tight for this operation.",
@@ -85,7 +86,7 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
             f" {duration(limit_ns)}{f'; most of that time is {phrase_of(worst)} ({worst})' if worst else ''}."
         ),
         mechanism=Mechanism.MISSED,
-        severity=Severity.WARNING,
+        severity=_severity(model, operation),
         doubts=[
             "" if sums else "it is unknown where the slow operations spent their time",
             f"the table of operations was full: {lost:,} of other names were not counted" if lost else "",
@@ -102,6 +103,14 @@ def _finding(model: Model, operation: schema.Operation, limit_ns: int) -> Findin
         alternatives=["the limit is too tight for this operation"],
         verify=measured(model, f"no operation over {duration(limit_ns)}, now {over:,} of {operation.count:,}"),
     )
+
+
+def _severity(model: Model, operation: schema.Operation) -> Severity:
+    """Return the severity: where requests are known, they are what a limit without a name is for. A call of a thread
+    that serves nobody may take its time, and one inside a request is part of it."""
+    named = any(each.name == operation.name for each in model.header.options.slo_names)
+    served = any(each.served and each.line.count for each in model.exchanges)
+    return Severity.INFO if served and not named else Severity.WARNING
 
 
 def _busy(parts: Iterable[schema.AccountSum]) -> dict[str, int]:
