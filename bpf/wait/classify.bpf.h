@@ -101,6 +101,7 @@ static __always_inline struct wait classify_call(struct record *record, struct b
 		if (sleeps_deep || blocked->in_iowait)
 			return classify_fault(record, blocked);
 		return WAIT(ACCOUNT_WAIT_PARKED, OBJECT(OBJECT_FUTEX, call->arguments[0]));
+	case SYSCALL_QUEUE: return WAIT(ACCOUNT_WAIT_PARKED, call_object(call)); /* for work or a lock, as on a futex */
 	case SYSCALL_SLEEP: return WAIT(ACCOUNT_WAIT_TIMER, 0);
 	case SYSCALL_CHILD:
 		return sleeps_deep ? ask_stack(blocked, WAIT(ACCOUNT_WAIT_CHILD, 0)) : WAIT(ACCOUNT_WAIT_CHILD, 0);

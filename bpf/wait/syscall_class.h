@@ -13,6 +13,7 @@ enum syscall_class {
 	SYSCALL_SELECT,	  /* select: number of descriptors first */
 	SYSCALL_POLL,	  /* poll, ppoll: array of descriptors first, its length second */
 	SYSCALL_FUTEX,	  /* address first */
+	SYSCALL_QUEUE,	  /* semaphores of System V, message queues */
 	SYSCALL_SLEEP,
 	SYSCALL_CHILD,
 	SYSCALL_SIGNAL,

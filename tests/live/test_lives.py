@@ -39,7 +39,7 @@ SLEEPERS = {
     "in-signal": {"wait.signal"},
     "in-futex": {"wait.parked"},
     "in-flock": {"lock.file"},
-    "in-message": {"kernel.other"},
+    "in-message": {"wait.parked"},
     "in-child": {"wait.child"},
 }
 

@@ -264,7 +264,7 @@ def test_a_stage_that_sleeps_for_less_than_half_works() -> None:
 
 
 def test_a_stage_that_receives_messages_is_none_that_works() -> None:
-    builder = handed_on(cpu_user="100 ms").row("kernel.other", "syscall:msgrcv", "9900 ms", count=400)
+    builder = handed_on(cpu_user="100 ms").row("wait.parked", "syscall:msgrcv", "9900 ms", count=400)
     found = finding(builder.model(), PEER)
     assert found.claim.endswith("for makes (200), which itself mostly waits (wait.parked).")
     assert "perfdiag explain wait.parked" in found.remedies[0].text

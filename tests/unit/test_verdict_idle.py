@@ -172,16 +172,16 @@ def test_a_fault_of_a_full_thread_leads_too_where_parked_time_is_more() -> None:
 
 
 def test_who_only_receives_messages_may_wait_for_work_or_for_an_answer() -> None:
-    builder = Builder(comm="q").thread("q", open=("kernel.other", "syscall:msgrcv", "10 s"))
-    kind, text = verdict(builder.row("kernel.other", "syscall:msgrcv", "10 s", count=1).model())
+    builder = Builder(comm="q").thread("q", open=("wait.parked", "syscall:msgrcv", "10 s"))
+    kind, text = verdict(builder.row("wait.parked", "syscall:msgrcv", "10 s", count=1).model())
     assert kind == Kind.CANNOT_TELL.value
     assert text.startswith("Cannot tell: 1 thread (q) waited in msgrcv() all the time, for work or for an answer.")
 
 
 def test_only_calls_that_receive_are_named_as_such() -> None:
     """It read "waited in msgrcv(), futex 7f00 all the time, for work or for an answer"."""
-    builder = Builder(comm="q").thread("q", open=("kernel.other", "syscall:msgrcv", "10 s"))
-    builder.row("kernel.other", "syscall:msgrcv", "10 s", count=1).thread("w", pid=200)
+    builder = Builder(comm="q").thread("q", open=("wait.parked", "syscall:msgrcv", "10 s"))
+    builder.row("wait.parked", "syscall:msgrcv", "10 s", count=1).thread("w", pid=200)
     text = verdict(builder.row("wait.parked", "futex:0x7f00", "90 ms", count=9).model())[1]
     assert "1 thread (q) waited in msgrcv() all the time, for work or for an answer." in text
 
@@ -190,7 +190,7 @@ def test_a_pool_that_receives_messages_is_not_told_to_get_that_time_back() -> No
     builder = Builder(comm="pool").thread("main", cpu_user="100 ms", rest="wait.timer")
     builder.thread("ring", pid=300, wait_parked=("1 s", 50), rest="wait.timer")
     builder.thread("pool", pid=200, cpu_user="70 ms", rest="wait.timer")
-    kind, text = verdict(builder.row("kernel.other", "syscall:mq_timedreceive", "9 s", count=80).model())
+    kind, text = verdict(builder.row("wait.parked", "syscall:mq_timedreceive", "9 s", count=80).model())
     assert kind == Kind.CANNOT_TELL.value and "returns" not in text
     assert text.startswith("Cannot tell: 9.00 s in mq_timedreceive(), for work or for an answer, 1.00 s ")
 

@@ -36,6 +36,7 @@ static const char *const names_of_class[] = {
 	[SYSCALL_SELECT] = "select _newselect pselect6 pselect6_time64",
 	[SYSCALL_EVENTS] = "epoll_wait epoll_pwait epoll_pwait2",
 	[SYSCALL_FUTEX] = "futex futex_time64 futex_wait futex_waitv",
+	[SYSCALL_QUEUE] = "semop semtimedop semtimedop_time64 msgrcv mq_timedreceive mq_timedreceive_time64",
 	[SYSCALL_SLEEP] = "nanosleep clock_nanosleep clock_nanosleep_time64",
 	[SYSCALL_CHILD] = "wait4 waitid waitpid fork vfork clone clone3",
 	[SYSCALL_SIGNAL] = "pause sigsuspend rt_sigsuspend rt_sigtimedwait rt_sigtimedwait_time64",

@@ -1,5 +1,5 @@
-"""Calls that receive: message queues, semaphores of System V, devices, terminals, netlink, the opening of a FIFO, and
-connections to peers that were hardly asked for anything.
+"""Calls that receive: from devices, terminals and netlink, the opening of a FIFO, and connections to peers that were
+hardly asked for anything.
 
 Who waits in one waits for work or for an answer, and nothing shows which: it is parked, as on a futex.  The call tells,
 and of an opening its sampled kernel stacks do; those of one that had begun before the recording are not known.  Of a
@@ -20,11 +20,8 @@ from perfdiag.recording.accounts import PARKED, PIPE
 
 OTHER = "kernel.other"
 CALL = "syscall:"
-# Some have twins of 64-bit times where words have 32.
-_RECEIVE = frozenset(
-    {"msgrcv", "semop", "semtimedop", "semtimedop_time64", "mq_timedreceive", "mq_timedreceive_time64"}
-    | {"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recvmmsg_time64"}  # all else that is read has accounts
-)
+# All else that is read has accounts.  One has a twin of 64-bit times where words have 32.
+_RECEIVE = frozenset({"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recvmmsg_time64"})
 # Who sends to a message queue waits for room in it, and is woken by who takes a message out.
 QUEUE_SENDS = frozenset(CALL + call for call in ("mq_timedsend", "mq_timedsend_time64", "msgsnd"))
 OPEN = frozenset({"open", "openat", "openat2"})
