@@ -85,21 +85,24 @@ __weak __noinline int read_next(struct connection *connection, struct sql_scratc
 }
 
 /*
- * A statement gets a name, or a name is given up; `known`: its text is, else there is none, or it cannot be read.  Global, so
- * that its key is not on the stack of what makes digests.
+ * A statement gets a name, or a name is given up; `known`: its text is, else there is none, or it cannot be read.  A server
+ * refuses a second statement of one name, but answers are not read: either may have it now.  Global, so that its key is not
+ * on the stack of what makes digests.
  */
 __weak __noinline int name_prepared(struct connection *connection, struct sql_scratch *scratch, int known)
 {
 	struct known_statement copy; /* Linux 6.1 takes no value from the argument of a global function */
+	struct known_statement *old;
 	struct prepared_key key;
 
 	if (!connection || !scratch)
 		return 0;
 	key = key_of(connection, scratch->message.prepared);
 	copy = scratch->known;
+	old = key.prepared ? bpf_map_lookup_elem(&sql_prepared, &key) : NULL;
 	if (!scratch->message.named)
 		forget_prepared(connection);
-	else if (known)
+	else if (known && (!old || old->hash == copy.hash))
 		bpf_map_update_elem(&sql_prepared, &key, &copy, BPF_ANY);
 	else
 		bpf_map_delete_elem(&sql_prepared, &key);

@@ -144,7 +144,7 @@ __weak __noinline int note_sql_call(struct connection *connection, __u32 bytes, 
 	}
 	sql->server = scratch->message.server;
 	scratch->sent.bytes = bytes;
-	scratch->sent.chosen = 0;
+	scratch->sent.chosen = scratch->sent.together = 0;
 	scratch->sent.running = more && sql->running == RUNS_NOTHING ? RUNS_STATEMENT : sql->running;
 	if (sql->server == SQL_POSTGRESQL)
 		follow_postgresql(connection, scratch);

@@ -8,6 +8,7 @@ static __always_inline void choose(struct sql_sent *sent, const struct known_sta
 {
 	__u32 running = known && known->bookkeeping ? RUNS_BOOKKEEPING : RUNS_STATEMENT;
 
+	sent->together |= running == RUNS_STATEMENT && sent->running == RUNS_STATEMENT;
 	if (sent->running >= running)
 		return;
 	sent->running = running;
@@ -47,12 +48,17 @@ __weak __noinline int take_choice(struct connection *connection, struct sql_sent
 	struct connection *owner;
 	struct sql_asked *sql;
 
-	if (!connection || !sent || !sent->chosen)
+	if (!connection || !sent)
 		return 0;
-	owner = owner_of(connection);
 	sql = &connection->sql;
+	if (!sent->chosen) {
+		if (sent->together && sql->kind == STATEMENT_RUN)
+			sql->kind = STATEMENT_TOGETHER;
+		return 0;
+	}
+	owner = owner_of(connection);
 	sql->hash = sent->hash;
-	sql->kind = sent->kind;
+	sql->kind = sent->together && sent->kind == STATEMENT_RUN ? STATEMENT_TOGETHER : sent->kind;
 	sql->running = sent->running;
 	sql->owned = owner != NULL;
 	sql->name = owner ? owner->name : 0;

@@ -14,7 +14,8 @@ struct sql_sent {
 	__u32 at;    /* of the next message */
 	__u32 texts; /* that were read */
 	__u8 chosen; /* the statement is among what was sent */
-	__u8 running, kind, padding;
+	__u8 running, kind;
+	__u8 together; /* with others, whose answers come before or behind its own */
 	__u64 hash;
 	__u64 statement; /* what tells it from others */
 };

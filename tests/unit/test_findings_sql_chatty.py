@@ -8,6 +8,7 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.model.requests.request_time import PEERS
+from perfdiag.model.statements import sql_calls
 from perfdiag.recording import schema
 
 from unit.support import Builder
@@ -24,7 +25,8 @@ def sent(name: str, times: int, each_us: int, *, kind: str = "run", owned: bool 
     """A statement that each of the requests sends so many times."""
     count, ns = REQUESTS * times, each_us * 1000
     return schema.SqlCall(
-        server="postgresql", kind=kind, name=name if kind == "run" else "", cut=False, object=DB, request="GET /cart",
+        server="postgresql", kind=kind, name="" if kind == "prepared" else name, cut=False, object=DB,
+        request="GET /cart",
         count=count, sum_ns=count * ns, max_ns=ns, owned=count if owned else 0,
         repeated=count - REQUESTS if owned else 0, buckets=[(fine_bucket(ns), count)],
     )  # fmt: skip
@@ -43,6 +45,11 @@ def service(statements: Mapping[str, tuple[int, int]], *, request: str = "20 ms"
     for name, (times, each_us) in statements.items():
         builder.line(sent(name, times, each_us, owned=owned))
     return builder
+
+
+def test_what_was_sent_with_others_has_their_time() -> None:
+    (call,) = sql_calls([sent(ROW, 1, 300, kind="together")])
+    assert call.has_text and call.name == f"{ROW} (and others sent with it)"
 
 
 def test_one_statement_for_each_row() -> None:

@@ -16,6 +16,7 @@ enum statement_kind {
 	STATEMENT_OTHER,    /* another command of the protocol */
 	STATEMENT_UNREAD,   /* its text was not in memory */
 	STATEMENT_NO_ROOM,  /* one of those beyond STATEMENTS */
+	STATEMENT_TOGETHER, /* sent with others behind it, before the answer */
 };
 
 struct statement_key {

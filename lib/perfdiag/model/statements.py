@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from perfdiag.model.requests.exchanges import Latencies
 from perfdiag.recording import schema
 
+_TOGETHER = "together"
 _WITHOUT_TEXT = {
     "not_run": "(not run: only prepared, or refused)",
     "prepared": "(prepared statements)",
@@ -26,13 +27,14 @@ class _Digested:
     @property
     def has_text(self) -> bool:
         """Whether `name` is a digest of their text."""
-        return self.line.kind == "run"
+        return self.line.kind in ("run", _TOGETHER)
 
     @property
     def name(self) -> str:
         """The digest, or what is known instead."""
         if self.has_text:
-            return self.line.name + (" ..." if self.line.cut else "")
+            more = " (and others sent with it)" if self.line.kind == _TOGETHER else ""
+            return self.line.name + (" ..." if self.line.cut else "") + more
         return _WITHOUT_TEXT.get(self.line.kind, self.line.kind)
 
     @property

@@ -91,7 +91,7 @@ const char *statements_attach(struct recorder *recorder, enum sql_server server,
 
 const char *statement_kind_name(unsigned int kind)
 {
-	static const char *const names[] = { "run", "not_run", "prepared", "other", "unread", "no_room" };
+	static const char *const names[] = { "run", "not_run", "prepared", "other", "unread", "no_room", "together" };
 
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "unread";
 }

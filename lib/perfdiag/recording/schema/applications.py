@@ -68,7 +68,7 @@ class SqlCall(Line, tag="sql_call"):
     """
 
     server: Word  # as in Statement
-    kind: Word  # "run", "prepared", "no_room": as in Statement
+    kind: Word  # "run", "prepared", "no_room": as in Statement; "together": run, the first of several sent together
     name: Digest
     cut: bool
     object: Object  # the peer, as in Exchange
