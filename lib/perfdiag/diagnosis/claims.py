@@ -28,7 +28,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.evidence.requests.fast_answers import answering_ns, answers_fast, is_fast_server
+from perfdiag.diagnosis.evidence.requests.fast_answers import (
+    answering_ns,
+    answers_fast,
+    is_fast_server,
+    no_answer_is_slow,
+)
 from perfdiag.diagnosis.evidence.requests.parts_inside import parts_inside
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.precedence import levels
@@ -88,15 +93,17 @@ def settle(model: Model, findings: Iterable[Finding], rules: Mapping[str, Rule] 
 
 def _felt(model: Model, finding: Finding, part: float, ns: int, read_requests: Callable[[], bool]) -> Severity:
     """Return the severity: what threads suffer warns of nothing where the requests hardly do, and where all requests
-    are answered fast not for next to no time, nor where none of them reads requests. Next to no time is also what could
-    not be felt even if all of it were the requests'."""
+    are answered fast not for next to no time, nor where none of them reads requests, nor of waits where each was
+    answered fast: a CPU that is used up leaves no room for more requests. Next to no time is also what could not be
+    felt even if all of it were the requests'."""
     if not finding.claims or finding.severity is not Severity.WARNING:
         return finding.severity
     hardly = part < general_policy.fault_share if model.request_time else False
     if ns < general_policy.felt_of_threads_share * model.wall_ns:
         hardly |= ns < general_policy.fault_share * answering_ns(model) or answers_fast(model)
     elif model.request_time is None and is_fast_server(model):
-        hardly |= not read_requests()
+        waits = not any(account_of(claim).startswith(("cpu.", "runq.")) for claim in finding.claims)
+        hardly |= (waits and no_answer_is_slow(model)) or not read_requests()
     return Severity.INFO if hardly else finding.severity
 
 

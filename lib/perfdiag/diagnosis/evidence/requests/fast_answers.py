@@ -30,6 +30,15 @@ def answers_fast(model: Model) -> bool:
 
 
 @once
+def no_answer_is_slow(model: Model) -> bool:
+    """Return whether a server that answers fast has answered each request so: what its readers waited for beside them
+    has kept none waiting."""
+    return is_fast_server(model) and all(
+        each.whole.max_ns < network_policy.slow_answer_ns for each in model.exchanges if each.from_outside
+    )
+
+
+@once
 def is_fast_server(model: Model) -> bool:
     """Return whether the target answers all of its requests fast: more than checks of its health ask, and each of them
     was followed."""
@@ -39,4 +48,4 @@ def is_fast_server(model: Model) -> bool:
     return asked and followed and answers_fast(model)
 
 
-__all__ = ["answering_ns", "answers_fast", "is_fast_server"]
+__all__ = ["answering_ns", "answers_fast", "is_fast_server", "no_answer_is_slow"]
