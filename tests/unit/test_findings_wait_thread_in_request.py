@@ -149,6 +149,7 @@ def test_a_root_without_time_is_none() -> None:
 def test_who_sleeps_while_requests_wait() -> None:
     found = finding(seen(serving(wait_timer="9 s"), "wait.timer", "20 s").model(), ID)
     assert found.severity is Severity.WARNING and "sleeps on a timer" in found.claim
+    assert "shorten that sleep" in found.remedies[0].text
 
 
 def test_threads_that_serve_and_wait_for_each_other_take_turns() -> None:

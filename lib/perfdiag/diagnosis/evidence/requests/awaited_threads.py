@@ -166,6 +166,8 @@ def _remedy(waits: Waits) -> str:
         )
     if waits.in_turn:
         return ROOTS.get(waits.root, ("", ""))[1] or "shorten what threads do while others wait, or share less"
+    if waits.root == SLEEP:
+        return "shorten that sleep, or let what sleeps wait for the event itself"
     if len(waits.tids) > 1:
         return f"see what {waits.name} do: their time is these requests'; give them less to do, or add such threads"
     return f"see what {waits.name} does: its time is these requests'; give it less to do, or add such threads"

@@ -112,7 +112,7 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
         evidence=evidence,
         remedies=[fix(_DELAYS)] if looped else [fix(_OWN_POOL if number else _SLEEPS), *_where(model)],
         alternatives=[
-            "an intended limit on the rate of requests",
+            "an intended limit on the rate of requests, or long polling without news",
             *(["requests that are meant to wait for news"] if unproven else []),
         ],
         verify=part_under(model, "sleep", "request time", ns / time.ns, general_policy.fault_share),
