@@ -34,7 +34,8 @@ def test_the_memory_limit_of_a_version_2_group() -> None:
         .model()
     )
     found = finding(model, "MEM-CGROUP-LIMIT")
-    assert f"512 MiB of {GROUP}" in found.claim and any("at the limit 800 times" in each.text for each in found.evidence)
+    assert f"512 MiB of {GROUP}" in found.claim
+    assert any("at the limit 800 times" in each.text for each in found.evidence)
     assert sum(found.claims.values()) == 4_000_000_000  # the host itself reclaimed nothing
     assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
 
