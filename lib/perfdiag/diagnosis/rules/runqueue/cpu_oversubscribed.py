@@ -52,7 +52,8 @@ from perfdiag.model.thread_accounts import ThreadLedger
         " threads are runnable than their CPUs (by affinity), or if their affinity allows fewer CPUs than the host has"
         " and they wait for whole time slices; waits up to 131 us only from twice as many on. Many"
         " threads woken at once, and handovers above a fifth of busy time, are profiles. Waits without a name count"
-        " as far as the number of threads and their CPU time explain them. Requests that were not followed count where"
+        " as far as the number of threads and their CPU time explain them, and no larger a part of them than of"
+        " those with a name, or of the CPUs' time. Requests that were not followed count where"
         " the target used 85 % of its CPUs and more requests were in progress than these are."
     ),
     alternatives="An affinity or cpuset limits it to few CPUs; requests wait for something else, and background work"
@@ -70,7 +71,8 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
     wanted = dict(own)
     others_ns = sum(surely_neighbours(model, competing).values())
     limit_ns = min(crowd.excess_ns, most_behind_own_ns(model))
-    inferred_ns = _take_from_unnamed(wanted, long_ns(competing.unnamed), limit_ns)
+    nameless = {key: round(ns * _own_part(competing, crowd)) for key, ns in long_ns(competing.unnamed).items()}
+    inferred_ns = _take_from_unnamed(wanted, nameless, limit_ns)
     unknown_ns = total_ns(competing.unnamed) - others_ns - inferred_ns
     ns = sum(wanted.values())
     bursts = None if crowd.dense else _bursts(model, competing, crowd)
@@ -224,6 +226,15 @@ def _take_from_unnamed(wanted: dict[str, int], unnamed: dict[str, int], excess_n
             wanted[key] = wanted.get(key, 0) + part
             taken += part
     return taken
+
+
+def _own_part(competing: Competition, crowd: _Crowd) -> float:
+    """Return which part of the waits without a name can be for own threads: no more than of those with one, or than of
+    their CPUs' time these threads had."""
+    own_ns, others_ns = total_ns(competing.own), total_ns(competing.neighbours)
+    named = own_ns / (own_ns + others_ns) if own_ns else 0.0
+    ran = sum(map(on_cpu_ns, crowd.threads)) / max(1, crowd.cpus * crowd.window_ns)
+    return min(1.0, max(named, ran))
 
 
 def _inferred(inferred_ns: int, crowd: _Crowd, most_ns: int) -> list[Evidence]:
