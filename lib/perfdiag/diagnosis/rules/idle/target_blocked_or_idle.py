@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.idle.parked_threads import stuck, stuck_or_idle
 from perfdiag.diagnosis.evidence.idle.work import is_idle
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
@@ -35,7 +36,7 @@ def target_blocked_or_idle(model: Model) -> Iterable[Outcome]:
     threads = [] if model.request_time or not is_idle(model) else stuck_or_idle(model)
     ns = sum(thread.ns(PARKED) for thread in threads)
     if not threads:
-        yield Check(ID, "the target is not idle, or none of its threads stays blocked", 0.0, "count")
+        yield Check(ID, f"{subject(model)} is not idle, or none of its threads stays blocked", 0.0, "count")
         return
     when = "while it runs: " if has_ended(model) else ""
     yield conclude(
