@@ -21,7 +21,8 @@ from perfdiag.recording.packed_numbers import Columns, Sums, added
 GREETING = re.compile(rb"Attach(?:ing|ed) [0-9]+ probes?(?:\.\.\.)?\n")
 
 _PLACE = re.compile(rb"\[([0-9]{1,2}),")
-_STATE = re.compile(rb'"at_ns":([0-9]{1,20}),(.*)"state":(-1|[0-9]{1,2}),')
+_AT = re.compile(rb'"at_ns":([0-9]{1,20}),')
+_STATE = re.compile(rb'"state":(-1|[0-9]{1,2}),')
 _COMM, _END = b',"comm":"', b'"}'
 _NO_PLACES = (b'{"type":"fact"', b'{"type":"header"')  # the recorder writes these, and their texts may have "[0,"
 COMM_BYTES = 15  # of a thread's name at the most
@@ -58,16 +59,17 @@ class ScriptLines:
             comm = rest.rstrip(b"\n").removesuffix(_END)
             end = b"\n" if line.endswith(b"\n") else b""
             rest = msgspec.json.encode(comm.decode("utf-8", "replace")).removeprefix(b'"') + b"}" + end
-        return _PLACE.sub(self._named, _STATE.sub(self._stated, head)) + mark + rest
+        return _PLACE.sub(self._named, self._stated(head)) + mark + rest
 
-    def _stated(self, match: re.Match[bytes]) -> bytes:
-        at_ns, between, number = match[1], match[2], int(match[3])
-        if number >= len(self._names):
-            return match[0]
-        state = b'"state":"exited",'
-        if number >= 0:
-            state = b'"state":"alive","open":{"account":%b,"object":"","since_ns":%b},' % (self._names[number], at_ns)
-        return b'"at_ns":%b,%b%b' % (at_ns, between, state)
+    def _stated(self, head: bytes) -> bytes:
+        at = _AT.search(head)
+        state = _STATE.search(head, at.end()) if at else None
+        if not at or not state or int(state[1]) >= len(self._names):
+            return head
+        told = b'"state":"exited",'
+        if (number := int(state[1])) >= 0:
+            told = b'"state":"alive","open":{"account":%b,"object":"","since_ns":%b},' % (self._names[number], at[1])
+        return head[: state.start()] + told + head[state.end() :]
 
     def _named(self, place: re.Match[bytes]) -> bytes:
         number = int(place[1])
