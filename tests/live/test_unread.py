@@ -22,7 +22,7 @@ CLIENTS, EACH, FEW = 11, 5, 4
 # Of merged segments one part in 32 may be lost (MERGED_LOST of bpf/wait/timeline.bpf.h); where neighbours have the
 # CPU again and again, a thread's last segments do not reach back to the arrival.
 KINDS = ("cpu.", "wait.timer", "runq.")
-KNOWN, DISTURBED, KNOWN_IF_DISTURBED = 0.95, 0.02, 0.5
+KNOWN, DISTURBED, KNOWN_IF_DISTURBED = 0.94, 0.02, 0.5
 LONG_TURNS = 20
 # A timer runs from before its thread is switched out: 1.6 to 2.2 us on a slow machine, the probes' time among it.
 ARMED_NS = 4000
