@@ -42,26 +42,27 @@ static __always_inline bool is_repeated(struct connection *owner, __u64 statemen
 	return false;
 }
 
-/* Global, so that the verifier walks it once. */
-__weak __noinline int take_choice(struct connection *connection, struct sql_sent *sent)
+static __always_inline void take_chosen(struct connection *connection, const struct sql_sent *sent)
 {
-	struct connection *owner;
-	struct sql_asked *sql;
+	struct connection *owner = owner_of(connection);
+	struct sql_asked *sql = &connection->sql;
 
-	if (!connection || !sent)
-		return 0;
-	sql = &connection->sql;
-	if (!sent->chosen) {
-		if (sent->together && sql->kind == STATEMENT_RUN)
-			sql->kind = STATEMENT_TOGETHER;
-		return 0;
-	}
-	owner = owner_of(connection);
 	sql->hash = sent->hash;
-	sql->kind = sent->together && sent->kind == STATEMENT_RUN ? STATEMENT_TOGETHER : sent->kind;
+	sql->kind = sent->kind;
 	sql->running = sent->running;
 	sql->owned = owner != NULL;
 	sql->name = owner ? owner->name : 0;
 	sql->repeated = owner && is_repeated(owner, sent->statement);
+}
+
+/* Global, so that the verifier walks it once. */
+__weak __noinline int take_choice(struct connection *connection, struct sql_sent *sent)
+{
+	if (!connection || !sent)
+		return 0;
+	if (sent->chosen)
+		take_chosen(connection, sent);
+	if (sent->together && connection->sql.kind == STATEMENT_RUN)
+		connection->sql.kind = STATEMENT_TOGETHER;
 	return 0;
 }
