@@ -64,10 +64,10 @@ class ScriptLines:
     def _stated(self, head: bytes) -> bytes:
         at = _AT.search(head)
         state = _STATE.search(head, at.end()) if at else None
-        if not at or not state or int(state[1]) >= len(self._names):
+        if not at or not state or (number := int(state[1])) >= len(self._names):
             return head
         told = b'"state":"exited",'
-        if (number := int(state[1])) >= 0:
+        if number >= 0:
             told = b'"state":"alive","open":{"account":%b,"object":"","since_ns":%b},' % (self._names[number], at[1])
         return head[: state.start()] + told + head[state.end() :]
 
