@@ -19,7 +19,6 @@ _TOOLS = (
     (re.compile(r"\(mysqld\)"), re.compile(r"mysqld"), "mysql{mysql} -e 'SHOW ENGINE INNODB STATUS\\G'"),
     (re.compile(r"\(libruby"), re.compile(r"ruby|puma|unicorn|sidekiq"), "rbspy snapshot --pid {}"),
 )
-SHOWS_WHERE = " shows where"
 MYSQL_PORT = 3306
 POSTGRES_PORT = 5432
 _PORT = re.compile(r"port:(\d+)")
@@ -35,9 +34,9 @@ def shows_stacks(model: Model, pid: int) -> str:
     return _tool(model, process) or _ANY.format(shown_pid(model, process))
 
 
-def shows_sleepers(model: Model, pid: int) -> str:
-    """Return the same in few words, to follow a statement: "perfdiag latency --pid 7 --stacks --full shows where"; ""
-    where all stacks were recorded, and do not tell.
+def command_for_sleepers(model: Model, pid: int) -> str:
+    """Return a short one, to follow a statement: "perfdiag latency --pid 7 --stacks --full"; "" where all stacks were
+    recorded, and do not tell.
 
     Never a debugger's command cut short: gdb without -batch stops the process until somebody quits.
     """
@@ -45,7 +44,7 @@ def shows_sleepers(model: Model, pid: int) -> str:
     tool = _tool(model, process)
     if not tool and model.header.options.stacks == "all":
         return ""
-    return f"{tool or f'perfdiag latency --pid {shown_pid(model, process)} --stacks --full'}{SHOWS_WHERE}"
+    return tool or f"perfdiag latency --pid {shown_pid(model, process)} --stacks --full"
 
 
 def port_option(model: Model, option: str, usual: int) -> str:
@@ -91,11 +90,10 @@ def with_stacks(model: Model, shows: str) -> str:
 
 __all__ = [
     "POSTGRES_PORT",
-    "SHOWS_WHERE",
+    "command_for_sleepers",
     "has_ended",
     "port_option",
     "shown_pid",
-    "shows_sleepers",
     "shows_stacks",
     "with_stacks",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
-from perfdiag.diagnosis.evidence.debuggers import shows_sleepers
+from perfdiag.diagnosis.evidence.debuggers import command_for_sleepers
 from perfdiag.diagnosis.evidence.locks.database_locks import waits_for_lock
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.builder import UNLISTED
@@ -84,6 +84,7 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
     first, number = sleepers[0], sum(t.threads for t in sleepers)
     felt_ns, parent = _waited_for(model, sleepers)
     function = _function(model, {t.pid for t in sleepers})
+    command = "" if function or first.exited else command_for_sleepers(model, first.pid)
     names = {t.comm for t in sleepers}
     who = _named(first) if number == 1 else f"{plural(number, 'thread')}{_of(names)}"
     return Sleep(
@@ -94,7 +95,7 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
         who=who,
         threads=number,
         function=function,
-        look="" if function or first.exited else shows_sleepers(model, first.pid),
+        look=f"{command} shows where" if command else "",
         besides=max((a for a in _TALKS if first.ns(a)), key=lambda account: first.ns(account), default=""),
     )
 

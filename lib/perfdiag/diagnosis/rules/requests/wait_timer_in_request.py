@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.evidence.debuggers import SHOWS_WHERE, shows_sleepers
+from perfdiag.diagnosis.evidence.debuggers import command_for_sleepers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
@@ -128,8 +128,8 @@ def _where(model: Model) -> list[Remedy]:
     """Return how to see the code that sleeps, of the thread that slept longest and has read requests, if one has."""
     serving = [thread for thread in model.threads if thread.requests_read] or model.threads
     sleeper = max(serving, key=lambda thread: thread.ns(TIMER), default=None)
-    shows = shows_sleepers(model, sleeper.pid) if sleeper else ""
-    return [fix(f"see where: {shows.removesuffix(SHOWS_WHERE)}")] if shows else []
+    command = command_for_sleepers(model, sleeper.pid) if sleeper else ""
+    return [fix(f"see where: {command}")] if command else []
 
 
 def _missed(model: Model) -> bool:
