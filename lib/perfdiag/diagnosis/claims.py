@@ -43,7 +43,7 @@ from perfdiag.diagnosis.thread_roles import Roles
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED
 from perfdiag.model.share_denominator import counted, whole_accounts, whole_name, whole_ns
-from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.accounts import OF_CPUS, Kind, kind_of
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _felt(model: Model, finding: Finding, part: float, ns: int, read_requests: C
     if ns < general_policy.felt_of_threads_share * model.wall_ns:
         hardly |= ns < general_policy.fault_share * answering_ns(model) or answers_fast(model)
     elif model.request_time is None and is_fast_server(model):
-        waits = not any(account_of(claim).startswith(("cpu.", "runq.")) for claim in finding.claims)
+        waits = not any(account_of(claim).startswith(OF_CPUS) for claim in finding.claims)
         hardly |= (waits and no_answer_is_slow(model)) or not read_requests()
     return Severity.INFO if hardly else finding.severity
 

@@ -217,6 +217,7 @@ ACCOUNTS: tuple[Account, ...] = (
 # Accounts that many modules ask for.
 PARKED = "wait.parked"
 PIPE = "ipc.pipe"
+OF_CPUS = ("cpu.", "runq.")  # how accounts begin of who has a CPU, or waits for one
 
 BY_NAME: dict[str, Account] = {account.name: account for account in ACCOUNTS}
 
@@ -231,4 +232,4 @@ def phrase_of(name: str) -> str:
     return BY_NAME[name].phrase if name in BY_NAME else printable(name)
 
 
-__all__ = ["ACCOUNTS", "BY_NAME", "PARKED", "PIPE", "Account", "Kind", "kind_of", "phrase_of"]
+__all__ = ["ACCOUNTS", "BY_NAME", "OF_CPUS", "PARKED", "PIPE", "Account", "Kind", "kind_of", "phrase_of"]

@@ -16,7 +16,7 @@ from perfdiag.diagnosis.significance import by_key, percent, plain, total_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.unix_ends import UNIX, maker_pid
-from perfdiag.recording.accounts import PIPE
+from perfdiag.recording.accounts import OF_CPUS, PIPE
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _waiting_ns(thread: ThreadLedger) -> int:
 
 
 def _could_run_ns(thread: ThreadLedger) -> int:
-    return sum(total.ns for name, total in thread.accounts.items() if name.startswith(("cpu.", "runq.")))
+    return sum(total.ns for name, total in thread.accounts.items() if name.startswith(OF_CPUS))
 
 
 __all__ = ["UNIX", "Pipeline", "Stage", "pipelines"]

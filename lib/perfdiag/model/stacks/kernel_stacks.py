@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import OF_CPUS
 
 _DISK = ("disk.read", "disk.write")
 _NFS = ("nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
@@ -275,7 +276,7 @@ def agreement(stacks: Iterable[schema.Stack]) -> Agreement:
     agreeing = samples = 0
     disagreements: defaultdict[tuple[str, str], int] = defaultdict(int)
     for stack in stacks:
-        if stack.kind != "wait" or stack.account.startswith(("cpu.", "runq.")):
+        if stack.kind != "wait" or stack.account.startswith(OF_CPUS):
             continue
         marker = class_of(stack.kernel)
         if marker is None or (stack.account == "vm.halt" and marker.name != "vm.halt"):

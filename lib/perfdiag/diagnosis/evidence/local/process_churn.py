@@ -15,7 +15,7 @@ from perfdiag.diagnosis.significance import duration, percent, plain, worth
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import PIPE
+from perfdiag.recording.accounts import OF_CPUS, PIPE
 
 # Fewer, or in less time, are how a command begins, and no rate.
 ENOUGH_STARTS, ENOUGH_NS = 20, 100_000_000
@@ -131,7 +131,7 @@ def _waited(model: Model, lasting: set[int]) -> dict[Claim, int]:
     found: Counter[Claim] = Counter()
     for chain in model.chains:
         tid = chain.root_tid or chain.some_tid
-        runs = chain.root.startswith(("cpu.", "runq."))
+        runs = chain.root.startswith(OF_CPUS)
         if chain.account == PIPE and runs and tid and tid not in lasting and not chain.inside:
             found[chain.account, chain.key] += chain.ns
     return dict(found)

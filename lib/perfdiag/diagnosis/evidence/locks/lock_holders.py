@@ -17,7 +17,7 @@ from perfdiag.model.model import Model, Row, once
 from perfdiag.model.stacks.symbols import caller
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, summed
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import Kind, kind_of
+from perfdiag.recording.accounts import OF_CPUS, Kind, kind_of
 
 # Idle accounts in which somebody may still hold a lock; waiting for work is done without one.
 WAITS_OF_HOLDERS = ("wait.timer", "wait.child", "wait.stopped", "wait.io_uring")
@@ -52,7 +52,7 @@ class Holder:
     @property
     def waits(self) -> bool:
         """Whether the holder itself waits, as opposed to computing or having no CPU."""
-        return bool(self.another) or (bool(self.root) and not self.root.startswith(("cpu.", "runq.")))
+        return bool(self.another) or (bool(self.root) and not self.root.startswith(OF_CPUS))
 
 
 class Waiters(NamedTuple):

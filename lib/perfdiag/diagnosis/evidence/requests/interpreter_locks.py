@@ -17,10 +17,10 @@ from perfdiag.diagnosis.significance import brief
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger, times_of
 from perfdiag.model.waits.runtime_locks import BY_ID, RuntimeLock
+from perfdiag.recording.accounts import OF_CPUS
 
 # The modules in which threads wait for it, by the lock.
 _MODULES = {"gvl": re.compile(r"\((lib)?ruby[-\d.]*(\.so[.\d]*)?\)$")}
-_RUNS = ("cpu.", "runq.")
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ def interpreter_lock(model: Model, pid: int, waited_ns: int, code: Mapping[str, 
 
 
 def _runs_ns(thread: ThreadLedger) -> int:
-    return sum(ns for account, ns in times_of(thread.accounts) if account.startswith(_RUNS))
+    return sum(ns for account, ns in times_of(thread.accounts) if account.startswith(OF_CPUS))
 
 
 def _mostly(thread: ThreadLedger) -> str:
     """Return in which account a thread mostly has it."""
-    had = {account: ns for account, ns in times_of(thread.accounts) if account.startswith(_RUNS)}
+    had = {account: ns for account, ns in times_of(thread.accounts) if account.startswith(OF_CPUS)}
     return max(had, key=lambda account: had[account])
 
 

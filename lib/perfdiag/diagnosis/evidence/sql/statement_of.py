@@ -14,10 +14,10 @@ from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
+from perfdiag.recording.accounts import OF_CPUS
 
 LONGEST_HEADLINE = 110  # characters, as a report has room for
 LONGEST_STATEMENT = 48
-OF_CPUS = ("cpu.", "runq.")
 
 
 def with_statements(model: Model, findings: Sequence[Finding]) -> list[Finding]:
