@@ -20,7 +20,7 @@
 __asm__(".text\n\t.globl " SYMBOL "\n\t.type " SYMBOL ", @function\n\t" PLACE "\n\t.skip 200, 0x90\n\t.set " SYMBOL
 	", place\n\t.size " SYMBOL ", 150");
 
-const char version[] = "MariaDB 10.11.6";
+const char version[] = "10.11.6-MariaDB";
 
 #ifdef MARKS
 void _Z11mysqld_mainiPPc(void)
