@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.target import cpus_of
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.facts.cpu_sets import Cpus
 from perfdiag.model.model import Model, once
-from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.model.thread_accounts import ThreadLedger, times_of
 
 # With more affinities than this all threads count as allowed everywhere: this only keeps more time unknown.
 MOST_SETS = 64
@@ -23,7 +23,7 @@ def queued_ns(thread: ThreadLedger) -> int:
 
 def on_cpu_ns(thread: ThreadLedger) -> int:
     """Return how long a thread had a CPU: its own work, interrupts, and what a hypervisor took meanwhile."""
-    return thread.ns(*(name for name in thread.accounts if name.startswith("cpu.")))
+    return sum(ns for name, ns in times_of(thread.accounts) if name.startswith("cpu."))
 
 
 @once

@@ -71,7 +71,8 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
     wanted = dict(own)
     others_ns = sum(surely_neighbours(model, competing).values())
     limit_ns = min(crowd.excess_ns, most_behind_own_ns(model))
-    nameless = {key: round(ns * _own_part(competing, crowd)) for key, ns in long_ns(competing.unnamed).items()}
+    own_part = _own_part(competing, crowd)
+    nameless = {key: round(ns * own_part) for key, ns in long_ns(competing.unnamed).items()}
     inferred_ns = _take_from_unnamed(wanted, nameless, limit_ns)
     unknown_ns = total_ns(competing.unnamed) - others_ns - inferred_ns
     ns = sum(wanted.values())
