@@ -189,6 +189,7 @@ struct record {
 	__u8 region;	    /* enum region it is inside of */
 	__u64 since;	    /* the open segment begins here; of the last switch */
 	__u64 waking;	    /* last sched_waking; stale if not after `since` */
+	__u64 waited_since; /* its last wait began */
 	__u64 object;	    /* of the open wait */
 	__u64 said;	    /* what a database says the open wait is for (databases.h), 0: nothing */
 	__u64 cfs_rq;	    /* at switch-out, for throttling */

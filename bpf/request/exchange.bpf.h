@@ -184,6 +184,8 @@ __weak __noinline int end_request(struct connection *connection)
 		__sync_fetch_and_add(&sum->whole, 1);
 		__sync_fetch_and_add(&sum->whole_ns, ns);
 		add_served(sum, connection, over_slo);
+	} else {
+		add(&sum->parts_ns[ACCOUNT_WAIT_TIMER], connection->timer_ns);
 	}
 	count_latency(&tally->latencies[MEASURE_WHOLE], ns);
 	count_latency(&tally->latencies[MEASURE_FIRST_BYTE], connection->answered - connection->begun);

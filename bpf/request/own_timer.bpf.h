@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Requests of an event loop that wait for a timer of its own: a delay, a pause before a retry, a limit of rate. */
+/*
+ * Requests that wait for a timer of the target's own: a delay, a pause before a retry, a limit of rate; or the timeout of a
+ * wait that nobody has ended though there was something to do.
+ */
 #pragma once
 #include "request/connection.bpf.h"
 
@@ -16,19 +19,18 @@ static __always_inline void take(__u64 *from, __u64 ns)
 }
 
 /*
- * It goes on with a request for which it has waited for events: what does not end by an event ends by time.  From when
- * it left the request until it woke up that waited for the timer, whatever the thread did for others meanwhile.  Calls
+ * It goes on with a request, which it left at `left`, and for which it has waited for events: what does not end by an event
+ * ends by time.  From then until it woke up that waited for the timer, whatever the thread did for others meanwhile.  Calls
  * that are outstanding are what the time is the limit of: the request has waited for these.
  */
-__weak __noinline int book_own_timer(struct record *record, struct connection *connection)
+__weak __noinline int book_own_timer(struct record *record, struct connection *connection, __u64 left)
 {
-	__u64 left, ns;
+	__u64 ns;
 	bool asked;
 
 	if (!record || !connection)
 		return 0;
 	asked = connection->exchange == EXCHANGE_ASKED;
-	left = asked ? connection->arrived : connection->last;
 	if (!woke_by_time(record) || connection->tid != record->tid || connection->calls > 0)
 		return 0;
 	if (connection->worked_on > left)
@@ -45,4 +47,23 @@ __weak __noinline int book_own_timer(struct record *record, struct connection *c
 	if (ns)
 		add_to_part(connection, ACCOUNT_WAIT_TIMER, 0, ns);
 	return 0;
+}
+
+/*
+ * It answers what another thread has read, and woke up because its own time had come.  As long as it had waited it did
+ * nothing for anybody, and nobody told it that there was something to do.
+ */
+static __always_inline void note_timeout(const struct record *record, struct connection *connection)
+{
+	__u64 since = record->waited_since;
+
+	if (!record->by_time || connection->tid == record->tid || connection->calls > 0 ||
+	    (!woke_by_time(record) && record->account != ACCOUNT_WAIT_PARKED && record->account != ACCOUNT_WAIT_TIMER))
+		return;
+	if (connection->arrived > since)
+		since = connection->arrived;
+	if (connection->worked_on > since)
+		since = connection->worked_on;
+	if (record->waking > since)
+		connection->timer_ns = record->waking - since;
 }

@@ -1,4 +1,5 @@
-"""Requests that an event loop keeps for a while: a delay, or a time limit for a peer that does not answer."""
+"""Requests that wait for a timer of the server: a delay, a time limit for a peer that does not answer, or the timeout
+of a wait that nobody ended."""
 
 from __future__ import annotations
 
@@ -12,21 +13,23 @@ from perfdiag.report.contract import Report
 
 from live.support.fixtures import Attach, Serving
 from live.support.model import model_of
+from live.support.served_late import BODY_BYTES
 from live.support.serving import Server, asked, http, stopped
 
 pytestmark = pytest.mark.quiet
 
 REQUESTS = 20
 DELAY_S = 0.05
+REQUEST = http("/")
 
 
-def report_of(server: Server, attach: Attach, clients: int) -> Report:
+def report_of(server: Server, attach: Attach, clients: int, request: bytes = REQUEST) -> Report:
     """Return the report on that many clients which ask one request after the other."""
 
     def ask() -> None:
         with server.connect() as connection:
             for _ in range(REQUESTS):
-                asked(connection, http("/"))
+                asked(connection, request)
 
     recorder = attach(server.pid)
     threads = [threading.Thread(target=ask) for _ in range(clients)]
@@ -57,3 +60,18 @@ def test_a_peer_that_never_answers(clients: int, share: float, serving: Serving,
     assert time and time.accounts.get("request.peers", 0) > share * time.ns, time
     assert first.id == "NET-PEER-SLOW" and first.share > share and first.severity == "warning", first
     assert str(upstream.port) in first.headline, first
+
+
+@pytest.mark.parametrize(
+    ("call", "request_sent"),
+    [
+        ("handed_over_in_silence", REQUEST),
+        ("read_once_for_an_event", http("/", method="POST", body=bytes(BODY_BYTES))),
+    ],
+)
+def test_a_wake_up_that_does_not_come(call: str, request_sent: bytes, serving: Serving, attach: Attach) -> None:
+    """Nobody waits meanwhile but the thread that answers, until its own timeout."""
+    report = report_of(serving(f"{call}(listening(), {DELAY_S})"), attach, 1, request_sent)
+    time, first = report.request_time, report.findings[0]
+    assert time and time.accounts.get("wait.timer", 0) > 0.9 * time.ns, time
+    assert first.id == "WAIT-TIMER-IN-REQUEST" and first.share > 0.9 and first.severity == "warning", first

@@ -165,6 +165,7 @@ struct connection {
 	__u64 room_at;		  /* the last segment came in that found it full: not before, it has had room */
 	__u64 resent_at;	  /* a timeout sent a segment of the answer again, the last time */
 	__u64 paused_ns;	  /* of a late answer (UNSURE_LATE): the pause before it */
+	__u64 timer_ns;		  /* who answered what another thread had read was in a wait that a timer ended */
 	__u64 connecting;	  /* since when; 0: not */
 	__u64 early_cookie;	  /* of a socket there that nobody has read from yet */
 	__u64 early_at;		  /* since when there is something to read on that one */

@@ -27,12 +27,13 @@ PROGRAM = f"""
 import sys, time
 sys.path.insert(0, {str(TESTS)!r})
 from live.support.served import *
+from live.support.served_late import *
 from live.support.served_together import *
 """
 
 
 class Server:
-    """A process that serves as one call of served.py, or served_together.py, says; a context manager that ends it."""
+    """A process that serves as one call of served.py, or of a file beside it, says; a context manager that ends it."""
 
     def __init__(self, call: str) -> None:
         self.process = subprocess.Popen(

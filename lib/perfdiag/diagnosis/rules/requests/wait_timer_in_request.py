@@ -35,14 +35,14 @@ _SLEEPS = (
     "do not sleep while a request waits, nor while holding a lock; instead of polling with a pause,"
     " wait for the thing itself (an event, a condition, a descriptor)"
 )
-_LOOPED = "The event loop keeps requests until a timer of its own fires"
+_LOOPED = "Requests wait until a timer of the server's own fires"
 _OWN_POOL = (
     "find out what they wait for: if tasks of a pool wait for other tasks of the same pool, run those in a pool of"
     " their own"
 )
 _DELAYS = (
     "find what delays requests in code and configuration: a limit on their rate, a pause before a retry, a sleep in a"
-    " handler, polling"
+    " handler, polling; or a wake-up that does not come, so that only a timeout makes a thread look"
 )
 
 
@@ -55,11 +55,12 @@ _DELAYS = (
     " for the event, a rate limit.",
     measured="Sleep of the serving thread from the arrival of a request to the last byte of its answer; time on"
     " futexes where no thread was seen to wake a request, so that a timeout ended the wait (if all threads that serve"
-    " requests are with one meanwhile, the finding says so: only they may do what they wait for); and, of event loops,"
-    " the time from when the thread left a request until it woke up by time and sent the answer, while no call for the"
-    " request was outstanding.",
+    " requests are with one meanwhile, the finding says so: only they may do what they wait for); of event loops,"
+    " the time from when the thread left a request, or a part of it unread, until it woke up by time and went on with"
+    " it; and of requests that another thread answers than has read them, the last wait of that thread, if a timer"
+    " ended it. All that while no call for the request was outstanding.",
     alternatives="An intended sleep (a rate limit, long polling without news); an event that should have come and"
-    " did not, such as a free connection of a pool.",
+    " did not, such as a free connection of a pool, or a wake-up that another thread got.",
     remedies="Do not sleep while a request waits, nor while holding a lock. Instead of polling with a pause, wait"
     " for the event itself (a condition, a descriptor). Raise a limit on the rate of requests that is too low.",
     verify="wait.timer is under 5 % of request time.",
