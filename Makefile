@@ -201,7 +201,7 @@ lint-prose: man
 	$(call say,LINT,'prose')
 	$(Q)cd tests && $(CURDIR)/$(PYTHON) -m prose.check $(ARGS)
 
-fmt: deps ## format C and Python, sort imports and __all__
+fmt: deps ## format C and Python, sort imports
 	$(Q)$(CLANG_FORMAT) -i $(C_FILES)
 	$(Q)$(PYTHON) -m ruff check --quiet --fix-only .
 	$(Q)$(PYTHON) -m ruff format --quiet .

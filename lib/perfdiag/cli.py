@@ -186,6 +186,3 @@ def _broken_pipe(status: int) -> int:
 def _explain(message: str, hint: str | None) -> None:
     """Print one line that says what failed and, below it, what to do."""
     say(f"error: {message}", *([f"HINT: {hint}"] if hint else []))
-
-
-__all__ = ["cli", "main"]

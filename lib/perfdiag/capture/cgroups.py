@@ -213,16 +213,3 @@ def _container_id(directory: str) -> str:
 def _container_name(directory: str) -> str:
     match = CONTAINER_NAME.fullmatch(directory)
     return match[1].replace("\\x2d", "-") if match else ""
-
-
-__all__ = [
-    "Group",
-    "by_container",
-    "by_path",
-    "by_unit",
-    "identify",
-    "is_threaded",
-    "mounts",
-    "processes",
-    "whole_host",
-]

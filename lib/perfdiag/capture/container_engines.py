@@ -58,6 +58,3 @@ def _answer(command: list[str]) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.decode("ascii", "replace")
-
-
-__all__ = ["ids", "names"]

@@ -216,6 +216,3 @@ def _check_own(path: str, fd: int) -> None:
     else:
         return
     raise PerfdiagError(f"will not overwrite {printable(path)}: it {what}", "give another file")
-
-
-__all__ = ["BEGIN", "CLOSING", "ELSEWHERE", "READING", "WRITING", "Progress", "keep", "unlink"]

@@ -106,6 +106,3 @@ def _become(program: str, arguments: Sequence[str], stdout_fd: int, gate: int, f
         os.write(failure, (error.errno or 1).to_bytes(4, "little"))
     finally:
         os._exit(127)
-
-
-__all__ = ["HeldBack"]

@@ -44,6 +44,3 @@ def read_kernel_log(path: str = KMSG) -> tuple[list[str], bool]:
     finally:
         os.close(fd)
     return records, overwritten
-
-
-__all__ = ["read_kernel_log"]

@@ -93,6 +93,3 @@ def _link(path: str) -> str:
         return os.readlink(path)
     except OSError:
         return ""
-
-
-__all__ = ["listeners"]

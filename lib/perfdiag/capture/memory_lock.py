@@ -19,6 +19,3 @@ def stay() -> None:
         begin, end = (int(address, 16) for address in stack.split("-"))
         if not _libc.mlockall(MCL_CURRENT | MCL_ONFAULT):
             _libc.munlock(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin))
-
-
-__all__ = ["stay"]

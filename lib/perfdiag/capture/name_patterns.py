@@ -64,6 +64,3 @@ def _take_little() -> None:
     with suppress(PerfdiagError):  # where root cannot be given up: whoever records says so
         privileges.drop()
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S))
-
-
-__all__ = ["compiled", "matching"]

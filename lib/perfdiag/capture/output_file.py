@@ -205,6 +205,3 @@ def create(path: str) -> OutFile:
 def _take_back(path: str, identity: tuple[int, int], _answers: socket.socket) -> None:
     privileges.become_caller()
     unlink(path, identity)
-
-
-__all__ = ["OutFile", "create"]

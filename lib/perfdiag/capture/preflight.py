@@ -113,6 +113,3 @@ def _ask(source: Source) -> Answer:
                 continue
             return Answer(source.tells, path)
     return Answer(source.tells, source.patterns[0], reason, fix)
-
-
-__all__ = ["Answer", "Source", "host", "programs"]

@@ -129,6 +129,3 @@ def _read(path: str) -> str | None:
             return file.read()
     except OSError:
         return None
-
-
-__all__ = ["Process", "by_namespace_pid", "everyone", "leader", "namespace_pid", "read", "roots", "status"]

@@ -64,6 +64,3 @@ def shown(duration_ns: int) -> Iterator[Callable[[], None] | None]:
             bar.update(task, completed=elapsed if total is None else min(elapsed, total), refresh=True)
 
         yield tick
-
-
-__all__ = ["be_quiet", "say", "shown", "tell"]

@@ -282,6 +282,3 @@ def _permission_hint() -> str:
         program = os.environ.get("PERFDIAG_PROGRAM", "perfdiag")
         return f"sudo {shlex.join([program, *sys.argv[1:]])}"
     return "root lacks CAP_BPF or CAP_PERFMON here: run perfdiag on the host, or in a container that has them"
-
-
-__all__ = ["DIED", "NOT_PERMITTED", "OUTPUT_CLOSED", "STOPPED", "Recorder", "Window", "ended_by_signals"]

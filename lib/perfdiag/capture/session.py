@@ -158,6 +158,3 @@ def _why_cut_short(recorder: Recorder, reason: str) -> str | None:
     if status is None and is_stopped(recorder.pid):
         return record.STOPPED
     return recorder.last_error() or "the recorder failed at its end"
-
-
-__all__ = ["run"]

@@ -248,6 +248,3 @@ def _choice(found: list[Process]) -> str:
 
 def _count(number: int) -> str:
     return "1 process" if number == 1 else f"{number} processes"
-
-
-__all__ = ["Target", "Wanted", "check_namespaces", "resolve"]

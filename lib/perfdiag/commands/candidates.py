@@ -59,6 +59,3 @@ def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 def _words(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
     found = sorted(name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name))
     return [CompletionItem(name) for name in found[:MOST]]
-
-
-__all__ = ["containers", "files", "names", "pids", "units"]

@@ -65,6 +65,3 @@ def _print(title: str, answers: Sequence[Answer]) -> None:
 def _line(label: str, text: str) -> None:
     indent = " " * (2 + len(label))
     click.echo(textwrap.fill(text, WIDTH, initial_indent=f"  {label}", subsequent_indent=indent))
-
-
-__all__ = ["command"]

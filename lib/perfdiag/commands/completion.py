@@ -33,6 +33,3 @@ def refuse_others() -> None:
     ours = shell in SHELLS and (what == "source" or (what == "complete" and words))
     if os.environ.get(VARIABLE) and not ours:
         raise UsageError(f"{VARIABLE} is set, but not by a completion script", f"unset {VARIABLE}")
-
-
-__all__ = ["command", "refuse_others"]

@@ -36,6 +36,3 @@ def command(finding_id: str | None, thresholds: bool) -> None:
     else:
         text = explanation.everything()
     click.echo(text.rstrip("\n"))
-
-
-__all__ = ["command"]

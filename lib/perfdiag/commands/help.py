@@ -19,6 +19,3 @@ def command(ctx: click.Context, name: str | None) -> None:
     assert found is not None, "resolve_command raises for what does not exist"
     with click.Context(found, info_name=found_name, parent=parent) as own:
         click.echo(found.get_help(own))
-
-
-__all__ = ["command"]

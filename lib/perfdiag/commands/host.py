@@ -144,6 +144,3 @@ def _hint(path: str, error: OSError) -> str:
     if path.startswith(DESCRIPTORS):  # of root, who has no rights any more: <(COMMAND) of a shell is one
         return "pass it on standard input: COMMAND | perfdiag host --since TIME --log -"
     return "run it without sudo, as a user who may read the file; or as root: perfdiag host --since TIME --log - < FILE"
-
-
-__all__ = ["command"]

@@ -33,6 +33,3 @@ def standard_input(hint: str) -> IO[bytes]:
     if sys.stdin is None or fcntl.fcntl(sys.stdin.fileno(), fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
         raise PerfdiagError("cannot read standard input: it is closed", hint)
     return sys.stdin.buffer
-
-
-__all__ = ["opened", "standard_input"]

@@ -29,6 +29,3 @@ def command(path: str | None, presentation: Presentation, **options: Any) -> int
     """
     wanted, window = wanted_and_window(options)
     return live.measure(wanted, window, path, presentation)
-
-
-__all__ = ["command"]

@@ -32,6 +32,3 @@ def _check(made: session.Session) -> None:
     if made.file:
         size = made.file.check(made.recorder.cut_off(), recorder_ended=made.recorder_ended)
         tell(f"perfdiag: the recording is in {printable(made.file.path)} ({size:,} bytes)")
-
-
-__all__ = ["measure"]

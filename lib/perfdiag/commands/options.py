@@ -317,16 +317,3 @@ def _objectives(given: Sequence[tuple[str | None, int]]) -> tuple[int | None, di
         hint = f"at most {MOST_OBJECTIVES} names can have a limit; one without a name is for all others"
         raise UsageError(f"--slo is given for {len(limits)} names", hint)
     return all_others_ns, {name: limit_ns for name, limit_ns in limits.items() if name}
-
-
-__all__ = [
-    "Duration",
-    "Presentation",
-    "TargetCommand",
-    "apps_option",
-    "quiet_option",
-    "report_options",
-    "request_names_option",
-    "target_options",
-    "wanted_and_window",
-]

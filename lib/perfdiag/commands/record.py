@@ -43,6 +43,3 @@ def command(path: str, quiet: bool, **options: Any) -> int:
             tell(f"perfdiag: {size:,} bytes; to read them: perfdiag report {typed_path(path)}")
 
     return made.conclude(check)
-
-
-__all__ = ["command"]

@@ -106,6 +106,3 @@ def _user(number: int) -> str:
         return printable(pwd.getpwuid(number).pw_name)
     except KeyError:
         return f"user {number}"
-
-
-__all__ = ["command"]

@@ -178,6 +178,3 @@ def _width(*, of_file: bool) -> int:
         return min(WIDEST, os.get_terminal_size(1).columns or COLUMNS)
     except OSError:
         return COLUMNS
-
-
-__all__ = ["FINDINGS_STATUS", "Destination", "destination", "show", "show_model"]

@@ -10,6 +10,3 @@ from perfdiag.diagnosis import policy
 def load() -> Config:
     """Read the configuration files that exist. Raises ConfigError for an invalid one."""
     return config.load(accepted=policy.accepted)
-
-
-__all__ = ["load"]

@@ -64,6 +64,3 @@ def _date(text: str) -> int | None:
 
 def _since_1970(found: datetime) -> int:
     return round(found.timestamp() * 1_000_000) * 1000
-
-
-__all__ = ["TimeOfDay"]

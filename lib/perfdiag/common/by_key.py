@@ -24,6 +24,3 @@ def groups_by_key(members: Iterable[tuple[Key, Member]]) -> dict[Key, list[Membe
     for key, member in members:
         found.setdefault(key, []).append(member)
     return found
-
-
-__all__ = ["groups_by_key", "sums_by_key"]

@@ -134,6 +134,3 @@ def _flat(path: str, families: Any) -> Iterator[tuple[str, object]]:
         if not isinstance(values, dict):
             raise ConfigError(f"{path}: thresholds: {printable(family)} must be a table of thresholds", hint)
         yield from ((f"{family}.{name}", value) for name, value in values.items())
-
-
-__all__ = ["Accepted", "Config", "ConfigError", "files", "load"]

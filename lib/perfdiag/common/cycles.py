@@ -18,6 +18,3 @@ def not_searched() -> Iterator[None]:
     finally:
         if searching:
             gc.enable()
-
-
-__all__ = ["not_searched"]

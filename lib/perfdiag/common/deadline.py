@@ -161,6 +161,3 @@ def which(
         silent += left[:1]  # on which the child hangs, or ended
         del left[:1]
     return passed, silent + left
-
-
-__all__ = ["Child", "child", "is_stopped", "read_bytes", "which"]

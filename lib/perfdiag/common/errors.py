@@ -51,14 +51,3 @@ class TargetGone(PerfdiagError):
 
 class RecordingError(PerfdiagError):
     """A recording cannot be read."""
-
-
-__all__ = [
-    "HINTS",
-    "MEMORY_HINT",
-    "PerfdiagError",
-    "PermissionDenied",
-    "RecordingError",
-    "TargetGone",
-    "UsageError",
-]

@@ -97,6 +97,3 @@ def _become(uid: int, gid: int, groups: list[int]) -> None:
             f"cannot give up root for uid {uid}: {error.strerror}",
             "give it CAP_SETUID and CAP_SETGID; where a container maps only its own users, run perfdiag on its host",
         ) from error
-
-
-__all__ = ["become_caller", "drop", "home_of_caller", "invoking_user", "set_aside", "take_up"]

@@ -74,6 +74,3 @@ def typed(words: Sequence[str]) -> str:
         quoted.pop()
         text = " ".join([*quoted, "..."])
     return text
-
-
-__all__ = ["LONGEST_TYPED", "NAME_NOT_KEPT", "NO_NAME", "named", "printable", "typed", "typed_path", "whole"]

@@ -112,20 +112,3 @@ def _three_digits(value: float) -> str:
     if value >= 99.95:
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
-
-
-__all__ = [
-    "SECOND_NS",
-    "about",
-    "count",
-    "counted",
-    "duration",
-    "fine_share",
-    "first_of",
-    "known",
-    "plural",
-    "rate",
-    "share",
-    "short",
-    "size",
-]

@@ -209,6 +209,3 @@ def _rank(finding: Finding) -> tuple[object, ...]:
         -finding.weight,
         finding.claim,
     )
-
-
-__all__ = ["Settlement", "settle"]

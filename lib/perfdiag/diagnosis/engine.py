@@ -83,6 +83,3 @@ def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], unseen: Colle
             yield Silence(outcome.id, f"{', '.join(hidden)}: not told apart by who recorded", "perfdiag record")
         else:
             yield outcome
-
-
-__all__ = ["Diagnosis", "diagnose"]

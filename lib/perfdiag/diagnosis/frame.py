@@ -59,6 +59,3 @@ def conclude(
         headline=headline,
         mechanism=mechanism,
     )
-
-
-__all__ = ["conclude"]

@@ -54,6 +54,3 @@ def _outside_ns(claim: Claim, ns: int, inside: Mapping[Claim, float]) -> int:
         return 0
     part = inside.get(claim, inside.get(account_of(claim)))
     return 0 if part is None else round(ns * max(0.0, 1 - part))
-
-
-__all__ = ["with_other_hands"]

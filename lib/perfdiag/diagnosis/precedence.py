@@ -144,6 +144,3 @@ UNDECLARED: Mapping[Pair, str] = {
     )
     for pair in _pairs(pairs)
 }
-
-
-__all__ = ["UNDECLARED", "levels"]

@@ -280,29 +280,3 @@ def is_elsewhere(finding: Finding) -> bool:
 def is_objective(id: str) -> bool:
     """Return whether what a rule says is that an objective was missed, or kept."""
     return id in RULES and RULES[id].objective
-
-
-__all__ = [
-    "RULES",
-    "Check",
-    "Claim",
-    "Claims",
-    "Confidence",
-    "Evidence",
-    "EvidenceKind",
-    "Finding",
-    "Mechanism",
-    "Other",
-    "Outcome",
-    "Relation",
-    "Remedy",
-    "RemedyKind",
-    "Role",
-    "Rule",
-    "Severity",
-    "Silence",
-    "account_of",
-    "is_elsewhere",
-    "is_objective",
-    "rule",
-]

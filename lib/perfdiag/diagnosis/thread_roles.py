@@ -96,6 +96,3 @@ def _role(members: Collection[ThreadLedger], wakers: Collection[int] | None) -> 
     if wakers is None or folded or CLOCK not in spent or STARTED_OTHERWISE & spent:
         return Role.UNKNOWN
     return Role.UNKNOWN if {thread.tid for thread in members} & set(wakers) else Role.BACKGROUND
-
-
-__all__ = ["Roles"]

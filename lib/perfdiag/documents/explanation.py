@@ -145,6 +145,3 @@ def _relatives(rule: Rule) -> str:
     if finer:
         sentences.append(f"Before it take their time: {', '.join(finer)}.")
     return _section("Beside other findings", " ".join(sentences)) if sentences else ""
-
-
-__all__ = ["WIDTH", "everything", "text"]

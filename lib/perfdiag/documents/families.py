@@ -34,6 +34,3 @@ _ROOMS = {
 def family_of(rule: Rule) -> str:
     """Return the room of diagnosis/rules that a rule is in."""
     return _ROOMS[rule.id.lower().replace("-", "_")]
-
-
-__all__ = ["FAMILIES", "family_of"]

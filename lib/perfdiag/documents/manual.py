@@ -156,6 +156,3 @@ if __name__ == "__main__":
     except PerfdiagError as error:
         print(f"perfdiag.documents.manual: {error}\nhint: {error.hint}", file=sys.stderr)
         sys.exit(error.exit_status)
-
-
-__all__ = ["main", "write"]

@@ -63,6 +63,3 @@ def page(name: str, description: str, body: Sequence[str], see: Sequence[tuple[s
         for index, (page, section) in enumerate(ordered)
     ]
     return "\n".join(lines) + "\n"
-
-
-__all__ = ["DATE", "escaped", "page", "paragraphs", "prose"]

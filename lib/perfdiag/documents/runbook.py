@@ -49,6 +49,3 @@ def _symptom(symptom: Symptom, rules: Mapping[str, Rule]) -> list[str]:
 
 def _finding(rule: Rule) -> list[str]:
     return [f".It Sy {rule.id}", *prose(f"{rule.title}."), ".Sy \\&Do :", *prose(rule.remedies)]
-
-
-__all__ = ["runbook_page"]

@@ -155,6 +155,3 @@ def replace_example(path: Path, command: str, output: list[str]) -> None:
 def replace_overhead(path: Path, text: str) -> None:
     """Put a fresh measurement into the header."""
     replace_part(path, "OVERHEAD", textwrap.wrap(text, COLUMNS - 5, break_on_hyphens=False))
-
-
-__all__ = ["TITLES", "Header", "comment", "parse", "replace_example", "replace_overhead", "replace_part", "titles"]

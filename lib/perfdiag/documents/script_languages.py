@@ -96,6 +96,3 @@ BY_SUFFIX = {"bt": BPFTRACE, "d": DTRACE, "py": BCC}
 def of(name: str) -> Language:
     """Return the language of a script by the end of its name."""
     return BY_SUFFIX[name.rpartition(".")[2]]
-
-
-__all__ = ["BCC", "BPFTRACE", "DTRACE", "Language", "of"]

@@ -141,6 +141,3 @@ if __name__ == "__main__":
     except PerfdiagError as error:
         print(f"perfdiag.documents.script_page: {error}\nhint: {error.hint}", file=sys.stderr)
         sys.exit(error.exit_status)
-
-
-__all__ = ["main", "of", "page_name", "write"]

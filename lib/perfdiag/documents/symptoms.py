@@ -283,6 +283,3 @@ SYMPTOMS = (
         " later, the third one records, and perfdiag report FILE reads the file on another host.",
     ),
 )
-
-
-__all__ = ["SYMPTOMS", "Symptom"]

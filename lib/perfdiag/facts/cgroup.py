@@ -286,6 +286,3 @@ def _by_device(text: str | None) -> dict[str, dict[str, int]]:
         if device:
             devices[device] = {key: value for key, value in values.items() if value is not None}
     return devices
-
-
-__all__ = ["Cgroup", "CpuGroup", "Directory", "IoGroup", "MemoryGroup", "PidsGroup", "Reader"]

@@ -61,6 +61,3 @@ def _zone(texts: Texts, place: str, seconds: float | None) -> PowerZone:
         limit_watts=limit / 1e6 if limit else None,
         enabled=None if enabled is None else enabled == 1,
     )
-
-
-__all__ = ["ClockLimits", "PowerZone", "read_clock_limits"]

@@ -76,6 +76,3 @@ def cpu_list(text: str | None) -> Cpus | None:
         bits |= ((1 << end) - 1) >> begin << begin
         least = end
     return Cpus(bits) if bits else None
-
-
-__all__ = ["Cpus", "cpu_list"]

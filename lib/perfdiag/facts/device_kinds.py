@@ -123,6 +123,3 @@ def _by_hypervisor(
     if hypervisor.name == "none":
         return "physical"
     return "emulated" if driver in imitated else "physical"  # a driver nobody imitates: passed through
-
-
-__all__ = ["disk_kind", "interface_kind"]

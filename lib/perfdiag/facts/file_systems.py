@@ -66,6 +66,3 @@ def _is_root(texts: Texts, pid: str) -> bool:
     text = texts.text(f"/proc/{pid}/status")
     users = next((words_of(line)[1:] for line in lines_of(text) if line.startswith("Uid:")), [])
     return not users or "0" in users
-
-
-__all__ = ["PATTERN", "FileSystem", "FileSystems", "read_file_systems"]

@@ -139,6 +139,3 @@ def _by_device_tree(texts: Texts) -> Hypervisor | None:
         if word in compatible:
             return Hypervisor(name, "device tree")
     return None
-
-
-__all__ = ["Hypervisor", "read_hypervisor"]

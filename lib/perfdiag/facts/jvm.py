@@ -81,6 +81,3 @@ def _why_not(texts: Texts, path: str) -> str:
         return texts.misses.last
     word, _, reason = text.strip().partition(" ")
     return _UNREAD.get(reason, "") if word == "unread" else ""
-
-
-__all__ = ["Counters", "HotSpot", "parse", "read_machines"]

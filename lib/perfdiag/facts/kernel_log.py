@@ -103,6 +103,3 @@ def _records(text: str | None) -> dict[int, tuple[int, int, str]]:
 def _device(text: str) -> str | None:
     match = DEVICES.search(text)
     return next((group for group in match.groups() if group), None) if match else None
-
-
-__all__ = ["KERNEL_LOG", "KernelLog", "LogLine", "OomReport", "read_kernel_log"]

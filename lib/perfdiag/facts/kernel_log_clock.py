@@ -65,6 +65,3 @@ class Clocks:
 def is_suspend(entry: Entry) -> bool:
     """Whether a line tells of a suspend; all that is logged after the last of them has its exact time."""
     return entry.text.startswith(_SUSPENDS)
-
-
-__all__ = ["Clocks", "Moment", "is_suspend"]

@@ -62,6 +62,3 @@ def tells_trouble(text: str, trouble: re.Pattern[str], longest: int) -> bool:
     if not reporter or not said or _PROCESS.match(text, 0, longest):
         return False
     return max(reporter.end(), said.end()) > _NAME_LETTERS
-
-
-__all__ = ["tells_trouble"]

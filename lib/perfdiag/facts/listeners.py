@@ -90,6 +90,3 @@ def _change(before: Mapping[int, int] | None, inode: int, end: int) -> int | Non
     if before is None:
         return None
     return difference(before.get(inode, 0), end)
-
-
-__all__ = ["Listener", "Listeners", "read_listeners"]

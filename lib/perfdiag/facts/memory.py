@@ -188,22 +188,3 @@ def read_swap(texts: Texts) -> Swap | None:
         pages_out=vmstat_delta(texts, "pswpout"),
         swappiness=texts.number("/proc/sys/vm/swappiness"),
     )
-
-
-__all__ = [
-    "DirtyLimits",
-    "KernelThread",
-    "NumaNode",
-    "SamePageMerging",
-    "Swap",
-    "TransparentHugePages",
-    "page_bytes",
-    "read_dirty_limits",
-    "read_free_pieces",
-    "read_kernel_threads",
-    "read_ksm",
-    "read_numa_nodes",
-    "read_swap",
-    "read_thp",
-    "vmstat_delta",
-]

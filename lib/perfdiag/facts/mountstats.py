@@ -177,6 +177,3 @@ def _difference(begin: Calls | None, end: Calls) -> Calls:
         whole_ns=max(0, end.whole_ns - begin.whole_ns),
         errors=difference(begin.errors, end.errors),
     )
-
-
-__all__ = ["Calls", "NfsMount", "Transport", "read_nfs_mounts"]

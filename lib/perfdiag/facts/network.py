@@ -86,12 +86,3 @@ def read_tcp(deltas: Mapping[str, int]) -> Tcp | None:
         retransmitted_segments=deltas.get("Tcp.RetransSegs"),
         timeouts=deltas.get("TcpExt.TCPTimeouts"),
     )
-
-
-__all__ = [
-    "Interface",
-    "Tcp",
-    "read_interfaces",
-    "read_network_deltas",
-    "read_tcp",
-]

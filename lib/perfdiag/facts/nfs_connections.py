@@ -64,6 +64,3 @@ def _change(begin: tuple[int, ...] | None, end: tuple[int, ...]) -> tuple[int, .
     if begin is None or begin[4] > acknowledged:  # the same port, connected anew
         return end
     return *(max(0, new - old) for new, old in zip(counters, begin, strict=False)), window, acknowledged - begin[4]
-
-
-__all__ = ["NfsConnections", "read_nfs_connections"]

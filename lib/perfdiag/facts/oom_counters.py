@@ -79,6 +79,3 @@ def _text(path: str) -> str | None:
             return file.read(1 << 16)
     except OSError:
         return None
-
-
-__all__ = ["Counts", "GroupCount", "read"]

@@ -64,6 +64,3 @@ def saved_log(stream: IO[bytes], name: str, clocks: Clocks) -> Log:
     lines = beginnings(stream, UTF8_BYTES * LONGEST_LINE, printable(name))
     texts = (line.decode("utf-8", "backslashreplace") for line in lines)
     return log_of(printable(name), entries(texts, clocks.realtime_ns), own=False)
-
-
-__all__ = ["KMSG", "Log", "log_of", "own_log", "saved_log"]

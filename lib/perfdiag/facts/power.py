@@ -188,13 +188,3 @@ def _idle_state(texts: Texts, index: int, places: list[str]) -> IdleState:
         cpus=len(places),
         time_ns=None if time_us is None else time_us * 1000,
     )
-
-
-__all__ = [
-    "DeliveredClock",
-    "FrequencyPolicy",
-    "IdleState",
-    "read_delivered_clock",
-    "read_idle_states",
-    "read_policies",
-]

@@ -183,13 +183,3 @@ def _first_words(texts: Texts, path: str) -> list[tuple[int, int]]:
         texts.text(path)  # for the reason
     values = ((at_ns, number((words_of(text) or [""])[0])) for at_ns, text in texts.series(path))
     return [(at_ns, value) for at_ns, value in values if value is not None and value >= 0]
-
-
-__all__ = [
-    "Descriptors",
-    "Process",
-    "pids",
-    "read_descriptors",
-    "read_processes",
-    "read_system_descriptors",
-]

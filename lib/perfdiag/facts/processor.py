@@ -159,16 +159,3 @@ def _vector_sums(text: str | None) -> dict[str, int]:
         if colon and counts and len(counts) == cpus:
             sums[name.strip()] = sum(counts)
     return sums
-
-
-__all__ = [
-    "Clocksource",
-    "Processor",
-    "cpuinfo",
-    "read_clocksource",
-    "read_cpu_times",
-    "read_processor",
-    "read_softirqs",
-    "read_thermal_events",
-    "stat_times",
-]

@@ -241,16 +241,3 @@ def _activity(begin: list[int], end: list[int]) -> DiskActivity | None:
         weighted_ns=weighted_ms * 1_000_000,
         flushes=deltas[15] if len(deltas) >= 17 else None,
     )
-
-
-__all__ = [
-    "Disk",
-    "DiskActivity",
-    "Mount",
-    "Mounts",
-    "best_mount",
-    "mounts_by_device",
-    "parse_mounts",
-    "read_disks",
-    "read_mounts",
-]

@@ -226,19 +226,3 @@ def changes(begin: Mapping[str, int], end: Mapping[str, int]) -> dict[str, int]:
 def unescaped(text: str) -> str:
     """Undo the octal escapes of mountinfo."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
-
-
-__all__ = [
-    "Texts",
-    "add",
-    "changes",
-    "chosen",
-    "difference",
-    "fact",
-    "lines_of",
-    "natural",
-    "number",
-    "table",
-    "unescaped",
-    "words_of",
-]

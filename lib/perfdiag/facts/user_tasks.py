@@ -43,6 +43,3 @@ def nearest_of(users: Sequence[UserAtLimit], pids: Collection[int]) -> Sequence[
         if each.pid in pids and (each.user not in least or each.limit < least[each.user].limit):
             least[each.user] = each
     return list(least.values())
-
-
-__all__ = ["PATTERN", "UserAtLimit", "nearest_of", "read_users_at_limit"]

@@ -29,6 +29,3 @@ class HostFacts(Facts):
     def java_machines(self) -> Mapping[int, HotSpot]:
         """No process is the target."""
         return {}
-
-
-__all__ = ["HostFacts"]

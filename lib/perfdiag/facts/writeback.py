@@ -31,6 +31,3 @@ def read_writeback_limits(texts: Texts) -> Mapping[str, WritebackLimits]:
             strict=None if strict is None else strict == 1,
         )
     return found
-
-
-__all__ = ["WritebackLimits", "read_writeback_limits"]

@@ -225,6 +225,3 @@ def _metaspace(end: Counters) -> Pool | None:
 def _grown(begin: Counters | None, now: Pool | None) -> int | None:
     before = _metaspace(begin) if begin else None
     return now.committed_bytes - before.committed_bytes if before and now else None
-
-
-__all__ = ["Collector", "JavaMachine", "Pool", "java_machines", "machine_of"]

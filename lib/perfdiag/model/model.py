@@ -266,6 +266,3 @@ _wait_stacks = _index(lambda model: (stack for stack in model.stacks if stack.ki
 @once
 def _limits(model: Model) -> dict[str, int]:
     return {each.name: each.limit_ns for each in model.header.options.slo_names}
-
-
-__all__ = ["Coverage", "FileRead", "Host", "HostSide", "Model", "NotMeasured", "NotRecorded", "Row", "once"]

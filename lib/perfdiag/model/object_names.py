@@ -161,5 +161,3 @@ _WORDS: dict[str, Callable[[str], str | None]] = {
     "abstract": _abstract,
     "vmexit": _vm_exit,
 }
-
-__all__ = ["Names", "task_words"]

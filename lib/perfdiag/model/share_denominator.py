@@ -34,6 +34,3 @@ def whole_accounts(model: Model) -> dict[str, int]:
     if model.request_time:
         return dict(model.request_time.accounts)
     return {name: total.ns for name, total in model.accounts.items() if counted(name)}
-
-
-__all__ = ["REQUEST_TIME", "busy_ns_of", "counted", "whole_accounts", "whole_name", "whole_ns"]

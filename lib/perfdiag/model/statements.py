@@ -96,6 +96,3 @@ def statements(lines: Sequence[schema.Statement]) -> list[Statement]:
 
 def _sums(parts: Sequence[schema.PartSum]) -> dict[str, int]:
     return {part.account: part.sum_ns for part in parts}
-
-
-__all__ = ["SqlCall", "Statement", "sql_calls", "statements"]

@@ -90,6 +90,3 @@ class ThreadLedger:
     def ns(self, *accounts: str) -> int:
         """Return the time in the named accounts."""
         return ns_of(self.accounts, *accounts)
-
-
-__all__ = ["AccountTotal", "ThreadLedger", "ns_of", "summed", "times_of"]

@@ -230,6 +230,3 @@ def kind_of(name: str) -> Kind:
 def phrase_of(name: str) -> str:
     """Return an account in words; of a newer recorder's, whose name is not known, that name."""
     return BY_NAME[name].phrase if name in BY_NAME else printable(name)
-
-
-__all__ = ["ACCOUNTS", "BY_NAME", "OF_CPUS", "PARKED", "PIPE", "Account", "Kind", "kind_of", "phrase_of"]

@@ -38,6 +38,3 @@ def beginnings(stream: IO[bytes], kept_bytes: int, name: str) -> Iterator[bytes]
                     f"cannot read {name}: line {number} is longer than {LONGEST_BYTES >> 20} MiB",
                     "give a file of lines",
                 )
-
-
-__all__ = ["LONGEST_BYTES", "beginnings", "unpacker"]

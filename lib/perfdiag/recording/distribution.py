@@ -83,6 +83,3 @@ def fine_edges_ns(index: int) -> tuple[int, int]:
         return index * unit, (index + 1) * unit
     doublings, step = divmod(index - steps, steps)
     return (steps + step) * unit << doublings, (steps + step + 1) * unit << doublings
-
-
-__all__ = ["SMALLEST_BUCKET_NS", "Distribution", "edges_ns", "fine_edges_ns", "merged"]

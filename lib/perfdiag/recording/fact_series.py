@@ -107,6 +107,3 @@ class _Series:
         """Return what is left."""
         last = [] if self._newest is None or (self._kept and self._kept[-1] is self._newest) else [self._newest]
         return [*self._kept, *last]
-
-
-__all__ = ["FOLLOWED", "KeptFacts"]

@@ -107,6 +107,3 @@ def _put(lines: dict[Key, Kept], key: Key, line: Kept) -> tuple[bool, Sized]:
 def _named(line: Named) -> Named:
     """Give a process or thread that goes by an empty name one that can be seen."""
     return line if line.comm else msgspec.structs.replace(line, comm=NO_NAME)
-
-
-__all__ = ["RECORD_AGAIN", "Keeper"]

@@ -32,6 +32,3 @@ def above_ns(levels: Sequence[schema.Level], level: int) -> int:
 def together_ns(levels: Sequence[schema.Level] | Sequence[schema.CallLevel]) -> int:
     """Return the time of all of them together, to one in thirty."""
     return sum((each.level + highest(each.level)) * each.sum_ns // 2 for each in levels)
-
-
-__all__ = ["TOLD_BELOW", "above_ns", "highest", "together_ns", "told_as"]

@@ -99,6 +99,3 @@ def _is_key(hint: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-__all__ = ["Packer"]

@@ -248,6 +248,3 @@ def _add(found: dict[str, tuple[int, int, int]], names: tuple[str, ...], rows: l
     for name, ns, count, max_ns in zip(names, columns[::3], columns[1::3], columns[2::3], strict=True):
         had = found.get(name, (0, 0, 0))
         found[name] = had[0] + sum(ns), had[1] + sum(count), max(had[2], *max_ns)
-
-
-__all__ = ["ByName", "Columns", "Counts", "Pairs", "Sums", "Triples", "added", "numbers_by_name"]

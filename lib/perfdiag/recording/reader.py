@@ -223,6 +223,3 @@ def _decode(decoder: msgspec.json.Decoder[T], line: bytes) -> tuple[T, bool]:
         return decoder.decode(line), False
     except UnicodeDecodeError:
         return decoder.decode(line.decode("utf-8", errors="replace")), True
-
-
-__all__ = ["read"]

@@ -110,6 +110,3 @@ class Recording:
         self.bad_lines += 1
         if len(self.problems) < MOST_PROBLEMS_TOLD:
             self.problems.append(text)
-
-
-__all__ = ["LISTS", "MOST_PROBLEMS_TOLD", "PLACES", "Recording"]

@@ -114,6 +114,3 @@ def _columns(sums: Sequence[schema.AccountSum]) -> Columns:
     return tuple(each.account for each in sums), tuple(
         chain.from_iterable((each.sum_ns, each.count, each.max_ns) for each in sums)
     )
-
-
-__all__ = ["GREETING", "ScriptLines", "details_of", "until"]

@@ -280,6 +280,3 @@ def _by_account(report: Report, kind: str) -> Mapping[str, list[Account]]:
 
 def _ns(entries: Iterable[Account]) -> int:
     return sum(entry.ns for entry in entries)
-
-
-__all__ = ["where"]

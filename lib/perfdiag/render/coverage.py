@@ -143,6 +143,3 @@ def _ran(program: Program) -> str:
     if program.runs is None or program.ns is None:
         return f"{'not measured':>12}"
     return f"{count(program.runs):>12} runs {duration(program.ns):>8}"
-
-
-__all__ = ["doubts", "in_full", "line", "warning"]

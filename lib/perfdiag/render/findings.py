@@ -114,6 +114,3 @@ def _with_error(evidence: Evidence) -> str:
     error = shown(evidence.error) if shown else f"{evidence.error:.3g} {evidence.unit}"
     coarse = ": too coarse to rely on" if evidence.error >= evidence.value else ""
     return f"{evidence.text} (+-{error}{coarse})"
-
-
-__all__ = ["causes"]

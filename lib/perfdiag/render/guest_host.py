@@ -65,6 +65,3 @@ def _exit(each: Exits) -> str:
 
 def _finding(each: HostFinding) -> str:
     return f"{each.id} {share(each.share)}"
-
-
-__all__ = ["host_side"]

@@ -88,6 +88,3 @@ def _application(application: Application) -> str:
 
 def _kernel(host: Host) -> str:
     return f"Linux {host.kernel}" if host.kernel else "host not recorded"
-
-
-__all__ = ["STYLES", "head"]

@@ -34,6 +34,3 @@ def _who(consumer: Consumer) -> str:
     if consumer.kernel:
         return f"[{consumer.comm}]"
     return f"{consumer.comm} ({consumer.pid})" if consumer.pid else consumer.comm
-
-
-__all__ = ["who_has"]

@@ -59,6 +59,3 @@ def _rows(machine: JavaMachine, *, several: bool) -> Iterator[tuple[str, str]]:
 def _pool(pool: JavaPool) -> str:
     limit = "" if pool.limit_bytes is None else f", of at most {size(pool.limit_bytes)}"
     return f"{pool.name}: {size(pool.used_bytes)} used, {size(pool.committed_bytes)} committed{limit}"
-
-
-__all__ = ["java"]

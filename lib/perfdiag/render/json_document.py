@@ -57,6 +57,3 @@ def _escaped(value: Any) -> Any:
         case list() | tuple():
             return [_escaped(each) for each in value]
     return value
-
-
-__all__ = ["pieces", "plain", "render"]

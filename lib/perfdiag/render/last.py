@@ -92,6 +92,3 @@ def not_measured(report: Report, page: Page) -> Section:
         lines += page.wrapped(f"{item.what}: {item.reason}", rest="    ")
         lines += page.wrapped(item.fix, first="    ") if item.fix else []
     return Section(lines, [])
-
-
-__all__ = ["last", "not_measured", "short"]

@@ -207,26 +207,3 @@ def heading(left: str, right: str, width: int) -> list[Text]:
     if not right or fit_on_one_line(left, right, width):
         return [Text(apart(left, right, width), HEADING)]
     return [Text(clip(left, width), HEADING), *(Text(line) for line in wrap(right, width, first="  "))]
-
-
-__all__ = [
-    "COLUMNS",
-    "DIM",
-    "ESSENTIAL",
-    "HEADING",
-    "LINES",
-    "MOST_LINES",
-    "NEVER",
-    "WIDEST",
-    "Block",
-    "Chunk",
-    "Page",
-    "Section",
-    "apart",
-    "arrange",
-    "clip",
-    "fit_on_one_line",
-    "heading",
-    "pad",
-    "wrap",
-]

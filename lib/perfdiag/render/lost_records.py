@@ -44,6 +44,3 @@ def told(counter: str, number: int) -> str:
         return f"{counter} {count(number)}"
     noun, rest = _WORDS[counter]
     return f"{plural(number, noun)}{rest}"
-
-
-__all__ = ["told"]

@@ -91,6 +91,3 @@ def _counters(found: PastKills, page: Page) -> list[Text | str]:
     if found.outside:
         told += page.wrapped(f"{plural(found.outside, 'report')} of the log outside this time")
     return ["", Text("COUNTED", HEADING), *told] if told else []
-
-
-__all__ = ["lines", "when"]

@@ -228,6 +228,3 @@ def remedy_lines(remedy: Remedy, page: Page, first: str) -> list[Text]:
 def _tells(report: Report, page: Page) -> list[Text]:
     """Return the commands that would show what is unknown."""
     return [line for each in report.verdict.tells for line in page.wrapped(each, first="TO TELL  ")]
-
-
-__all__ = ["faults", "fix", "is_remedied", "names", "problem", "remedy_lines", "says", "second_remedy", "told"]

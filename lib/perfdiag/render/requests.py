@@ -124,6 +124,3 @@ def _percentiles(times: Percentiles) -> list[str]:
         *(f"{name} {about_at_most(ns, times.max_ns)}" for name, ns in known if ns is not None),
         f"longest {duration(times.max_ns)}",
     ]
-
-
-__all__ = ["requests"]

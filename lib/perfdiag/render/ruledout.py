@@ -81,6 +81,3 @@ def _checks(checks: Sequence[Checked], page: Page, name: str) -> Section:
     for check in checks:
         lines += page.wrapped(f"{check.id}: {check.text}", rest="    ", style=DIM)
     return Section(lines, [])
-
-
-__all__ = ["SUBJECTS", "in_full", "in_words", "number", "ruled_out"]

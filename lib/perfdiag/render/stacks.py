@@ -46,6 +46,3 @@ def _frames(page: Page, where: str, names: Sequence[str]) -> list[Text]:
         return []
     more = [f"{len(names) - _FRAMES} more"] if len(names) > _FRAMES else []
     return page.wrapped(" < ".join([*names[:_FRAMES], *more]), first=f"    {where:<6} ", rest=" " * 11)
-
-
-__all__ = ["stacks"]

@@ -61,6 +61,3 @@ def _most(accounts: Mapping[str, int]) -> str:
     whole = sum(accounts.values()) or 1
     largest = sorted(accounts.items(), key=lambda item: -item[1])[:3]
     return ", ".join(f"{account} {share(ns / whole)}" for account, ns in largest)
-
-
-__all__ = ["sql_calls", "statements"]

@@ -115,5 +115,3 @@ def main(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1:])
-
-__all__ = ["draw", "lines", "render", "width"]

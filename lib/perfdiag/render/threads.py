@@ -63,6 +63,3 @@ def _thread(thread: Thread) -> str:
     fold = f"{count(thread.threads)} ended" if thread.exited else plural(thread.threads, "thread")
     who = f"{thread.comm} ({thread.tid or fold})"
     return f"  {pad(who, 26)} {duration(thread.wall_ns):>8}  {does}"
-
-
-__all__ = ["still_waiting", "threads"]

@@ -47,6 +47,3 @@ def _operation(operation: Operation) -> str:
 
 def _too_few(rarity: float) -> str:
     return f"too few to see what happens to fewer than 1 in {round(1 / rarity)}"
-
-
-__all__ = ["work"]

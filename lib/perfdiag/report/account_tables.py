@@ -225,6 +225,3 @@ def cpu_split_error(model: Model) -> float | None:
     known = [(t.cpu_split_error, t.ns(*CPU)) for t in model.threads if t.cpu_split_error is not None]
     total = sum(ns for _, ns in known)
     return sqrt(sum((error * ns) ** 2 for error, ns in known)) / total if total else None
-
-
-__all__ = ["accounts", "cpu_split_error", "operations", "still_waiting", "threads"]

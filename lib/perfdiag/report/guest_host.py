@@ -95,6 +95,3 @@ def _notes(guest: Model, side: HostSide) -> list[str]:
     if side.overlap_ns < MOSTLY * max(guest.window_ns, side.model.window_ns):
         found.append("the windows differ: numbers of the host are of its own whole window")
     return found
-
-
-__all__ = ["host_side"]

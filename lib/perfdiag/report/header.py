@@ -178,6 +178,3 @@ def work(model: Model) -> list[contract.Work]:
         if known:
             found.append(contract.Work(name=name, amount=sum(known), unit="bytes"))
     return found
-
-
-__all__ = ["applications", "host", "notes", "target", "window", "work"]

@@ -98,6 +98,3 @@ def _behind(model: Model, host: Host) -> dict[Who, int]:
             name = NO_NAME if kept else host.names.get(number, NAME_NOT_KEPT)
         found[number, name] += row.distribution.sum_ns
     return found
-
-
-__all__ = ["everyone"]

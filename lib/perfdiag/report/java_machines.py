@@ -44,6 +44,3 @@ def _pool(pool: found.Pool) -> JavaPool:
         committed_bytes=pool.committed_bytes,
         limit_bytes=pool.limit_bytes,
     )
-
-
-__all__ = ["java_machines"]

@@ -224,6 +224,3 @@ def _of_counts(counts: Counts | None, in_log: int) -> list[Missing]:
 
 def _missing(what: str, reason: str, fix: str) -> Missing:
     return Missing(what=what, reason=reason, fix=fix)
-
-
-__all__ = ["look_back"]

@@ -73,6 +73,3 @@ def judge(model: Model, diagnosis: Diagnosis) -> Callable[[str], bool]:
         return sum(left.get(account, 0) for account in accounts) >= least * whole
 
     return matters
-
-
-__all__ = ["MUCH", "TELLS_OF", "judge"]

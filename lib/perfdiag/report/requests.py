@@ -148,6 +148,3 @@ def _sums(parts: Sequence[schema.PartSum]) -> Mapping[str, int]:
         if shown == set(parts.names) and len(shown) == len(parts):
             return numbers_by_name(parts)
     return {printable(part.account): part.sum_ns for part in parts}
-
-
-__all__ = ["answered", "called", "percentiles", "served", "silent", "time", "unread"]

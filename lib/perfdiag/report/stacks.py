@@ -82,6 +82,3 @@ def _user(stack: schema.Stack) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _printable(names: Iterable[str]) -> list[str]:
     return [printable(name) for name in names]
-
-
-__all__ = ["MOST_OF_ACCOUNT", "stacks", "waiting_code"]

@@ -56,6 +56,3 @@ def _statement(model: Model, statement: found.Statement) -> Statement:
 
 def _largest_first(accounts: Mapping[str, int]) -> dict[str, int]:
     return {printable(name): ns for name, ns in sorted(accounts.items(), key=lambda item: -item[1])}
-
-
-__all__ = ["sql_calls", "statements"]

@@ -48,6 +48,3 @@ def _is_idle(model: Model) -> bool:
     """Return whether the target did next to nothing, and answered no request."""
     answered = any(each.served and each.line.count for each in model.exchanges)
     return not answered and is_idle(model)
-
-
-__all__ = ["CANNOT_TELL", "CRITICAL", "FAULTS", "IDLE_WORD", "OK", "WARNING", "with_host_side", "with_status"]

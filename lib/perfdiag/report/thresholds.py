@@ -41,6 +41,3 @@ def shown(value: float, unit: str) -> str:
             return f"{value:,}"
         case _:
             return f"{value:,g} {unit}"
-
-
-__all__ = ["changed", "notes", "shown"]

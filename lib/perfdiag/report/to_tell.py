@@ -15,6 +15,3 @@ def to_tell(command: str) -> ToTell:
     sentence = ToTell(f"To tell: {command}.")
     sentence.command = command
     return sentence
-
-
-__all__ = ["ToTell", "to_tell"]

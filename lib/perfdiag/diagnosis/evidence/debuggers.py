@@ -86,14 +86,3 @@ def with_stacks(model: Model, shows: str) -> str:
     """Return "perfdiag latency --stacks shows ...", or where that was recorded already that the full report does."""
     recorded = model.header.options.stacks == "all"
     return f"{'this report with --full' if recorded else 'perfdiag latency --stacks'} {shows}"
-
-
-__all__ = [
-    "POSTGRES_PORT",
-    "command_for_sleepers",
-    "has_ended",
-    "port_option",
-    "shown_pid",
-    "shows_stacks",
-    "with_stacks",
-]

@@ -74,17 +74,3 @@ def watched(*words: str) -> str:
 def read_in_time(model: Model) -> str:
     """Return the check that requests do not wait to be read."""
     return measured(model, f"requests are read within {duration(requests_policy.held_up_ns)}")
-
-
-__all__ = [
-    "checked",
-    "fewer",
-    "less",
-    "measured",
-    "part_under",
-    "read_in_time",
-    "shorter",
-    "steady",
-    "time_under",
-    "watched",
-]

@@ -60,6 +60,3 @@ def _in_calls(model: Model, account: str) -> float | None:
             if part.account == account and system_call(operation) not in BOTH_WAYS:
                 sums[system_call(operation) in WRITES] += part.sum_ns
     return sums[True] / (sums[True] + sums[False]) if any(sums.values()) else None
-
-
-__all__ = ["calls_to", "may_acknowledge", "part_that_writes"]

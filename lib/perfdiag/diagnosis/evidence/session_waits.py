@@ -102,21 +102,3 @@ def activity(model: Model) -> str:
     port = port_option(model, " -p {}", POSTGRES_PORT)
     columns = "pid, pg_blocking_pids(pid), state, xact_start, query"
     return f'psql{port} -c "SELECT {columns} FROM pg_stat_activity"'
-
-
-__all__ = [
-    "EVENTS",
-    "LOCK",
-    "Pair",
-    "Said",
-    "activity",
-    "chains_behind",
-    "lock_rows",
-    "looks_in",
-    "looks_ns",
-    "open_waits",
-    "said",
-    "sessions",
-    "telling",
-    "wait_of",
-]

@@ -53,6 +53,3 @@ def silent(
         alternatives=["a reader that waits for its next job", "the other end is slow, or hangs"],
         verify=measured(model, f"under load, less than the {duration(total_ns(rows))} at {whom}"),
     )
-
-
-__all__ = ["LOOKS_THE_SAME", "nothing_came", "silent"]

@@ -77,6 +77,3 @@ def who_and_remedy(model: Model, pids: Sequence[int]) -> tuple[str, str]:
     if lasts and frozen:
         return "the freezer of its control group", thaw
     return "a signal, a debugger or a freezer", f"after a signal {cont}; {thaw} where its control group is frozen"
-
-
-__all__ = ["STOPPED", "Stop", "stops", "who_and_remedy"]

@@ -211,26 +211,3 @@ def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy
                 f"CPUs {present} of {online} (first thread of {pid})",
             )
     return None
-
-
-__all__ = [
-    "CPU",
-    "RUNNING",
-    "again",
-    "allowed_cpus",
-    "counts_only_in",
-    "cpu_ns",
-    "cpus_of",
-    "idle_class",
-    "idle_share",
-    "is_shared",
-    "is_weighed_by_session",
-    "niced",
-    "own_group",
-    "setting",
-    "subject",
-    "usable_cpus",
-    "weighed_group",
-    "widened_affinity",
-    "yielding",
-]

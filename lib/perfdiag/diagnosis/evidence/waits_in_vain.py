@@ -68,6 +68,3 @@ def _keeps_requests(model: Model, rows: Sequence[Row]) -> bool:
     elsewhere_ns = model.ns(account) - total_ns(rows)
     inside_ns = time.accounts.get(account, 0) - elsewhere_ns if time else 0
     return time is not None and inside_ns >= general_policy.fault_share * time.ns
-
-
-__all__ = ["never_answered"]

@@ -166,5 +166,3 @@ class CpuPolicy(Family):
 
 
 cpu_policy = CpuPolicy()
-
-__all__ = ["cpu_policy"]

@@ -99,5 +99,3 @@ class DiskPolicy(Family):
 
 
 disk_policy = DiskPolicy()
-
-__all__ = ["disk_policy"]

@@ -53,5 +53,3 @@ class FilesystemPolicy(Family):
 
 
 filesystem_policy = FilesystemPolicy()
-
-__all__ = ["filesystem_policy"]

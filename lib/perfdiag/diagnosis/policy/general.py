@@ -78,5 +78,3 @@ class GeneralPolicy(Family):
 
 
 general_policy = GeneralPolicy()
-
-__all__ = ["general_policy"]

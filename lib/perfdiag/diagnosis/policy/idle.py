@@ -35,5 +35,3 @@ class IdlePolicy(Family):
 
 
 idle_policy = IdlePolicy()
-
-__all__ = ["idle_policy"]

@@ -60,5 +60,3 @@ class JvmPolicy(Family):
 
 
 jvm_policy = JvmPolicy()
-
-__all__ = ["jvm_policy"]

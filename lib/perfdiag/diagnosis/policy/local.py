@@ -114,5 +114,3 @@ class LocalPolicy(Family):
 
 
 local_policy = LocalPolicy()
-
-__all__ = ["local_policy"]

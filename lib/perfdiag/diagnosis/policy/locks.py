@@ -94,5 +94,3 @@ class LocksPolicy(Family):
 
 
 locks_policy = LocksPolicy()
-
-__all__ = ["locks_policy"]

@@ -73,5 +73,3 @@ class MemoryPolicy(Family):
 
 
 memory_policy = MemoryPolicy()
-
-__all__ = ["memory_policy"]

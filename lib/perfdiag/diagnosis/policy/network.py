@@ -208,5 +208,3 @@ class NetworkPolicy(Family):
 
 
 network_policy = NetworkPolicy()
-
-__all__ = ["network_policy"]

@@ -84,5 +84,3 @@ class NfsPolicy(Family):
 
 
 nfs_policy = NfsPolicy()
-
-__all__ = ["nfs_policy"]

@@ -80,5 +80,3 @@ class RequestsPolicy(Family):
 
 
 requests_policy = RequestsPolicy()
-
-__all__ = ["requests_policy"]

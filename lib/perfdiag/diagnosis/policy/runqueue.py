@@ -80,5 +80,3 @@ class RunqueuePolicy(Family):
 
 
 runqueue_policy = RunqueuePolicy()
-
-__all__ = ["runqueue_policy"]

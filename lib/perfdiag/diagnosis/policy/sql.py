@@ -82,5 +82,3 @@ class SqlPolicy(Family):
 
 
 sql_policy = SqlPolicy()
-
-__all__ = ["sql_policy"]

@@ -94,6 +94,3 @@ def duration_s(value: float, reason: str) -> Threshold[float]:
 def size_bytes(value: int, reason: str) -> Threshold[int]:
     """A size in bytes."""
     return Threshold(value, "bytes", reason)
-
-
-__all__ = ["Family", "Threshold", "count", "duration_ns", "duration_s", "factor", "rate", "share", "size_bytes"]

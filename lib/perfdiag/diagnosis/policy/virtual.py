@@ -33,5 +33,3 @@ class VirtualPolicy(Family):
 
 
 virtual_policy = VirtualPolicy()
-
-__all__ = ["virtual_policy"]

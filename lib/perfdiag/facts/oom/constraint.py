@@ -54,6 +54,3 @@ def read(text: str, group: str) -> Constraint | None:
         chosen_pid=int(end[1]),
         ambiguous=not sure and (len(readings) > 1 or names.count(_MEMBER) > 1),
     )
-
-
-__all__ = ["Constraint", "read"]

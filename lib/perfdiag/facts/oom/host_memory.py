@@ -96,6 +96,3 @@ class HostReader:
             swap_total_bytes=self._swap.get("Total"),
             page_bytes=self.page_bytes,
         )
-
-
-__all__ = ["HostReader"]

@@ -179,6 +179,3 @@ def _without_year(month: int, rest: list[int], fraction: str | None, now_ns: int
         if at_ns is not None and at_ns <= now_ns + 86_400 * SECOND_NS:
             return at_ns
     return None
-
-
-__all__ = ["Entry", "entries", "unescaped"]

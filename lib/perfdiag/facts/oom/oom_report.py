@@ -138,6 +138,3 @@ class Report:
         return next((each for each in self.victims if each.pid == self.chosen_pid), None) or next(
             iter(self.victims), None
         )
-
-
-__all__ = ["PAGE_BYTES", "GroupMemory", "HostMemory", "Report", "Task", "Victim", "Zone"]

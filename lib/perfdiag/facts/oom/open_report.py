@@ -131,6 +131,3 @@ def _row(columns: int) -> re.Pattern[str]:
     which may hold blanks."""
     numbers = r"(-?[0-9]{1,19}) +" * (len(_FIRST_COLUMNS) + columns + 1)
     return re.compile(rf"\[ *([0-9]{{1,10}})\] +{numbers}(.*)", re.DOTALL)
-
-
-__all__ = ["Open", "row_of", "take_detail"]

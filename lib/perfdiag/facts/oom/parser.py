@@ -285,6 +285,3 @@ def _may_mix(opened: Open, entry: Entry) -> bool:
     age_ns = _age_ns(opened, entry)
     apart = bool(opened.caller and entry.caller and opened.caller != entry.caller)
     return not apart and (age_ns is None or age_ns <= MIXED_NS)
-
-
-__all__ = ["MOST_NUMBERS", "MOST_REPORTS", "MOST_TASKS", "MOST_VICTIMS", "Told", "parse", "read"]

@@ -238,6 +238,3 @@ def _cut_off(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
         reason = "more of it means trouble than is kept"
         found.append(NotMeasured("older lines of the kernel log", reason, "by hand: dmesg", "facts"))
     return found
-
-
-__all__ = ["EMULATORS", "FEATURES", "HOST_SIDE", "measure", "not_measured"]

@@ -51,6 +51,3 @@ def _missing(server: str, why: str) -> NotMeasured:
 
 def _what(server: str) -> str:
     return f"what sessions of {server} wait for"
-
-
-__all__ = ["COMMS", "SESSIONS", "not_measured"]

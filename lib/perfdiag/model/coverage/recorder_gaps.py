@@ -73,6 +73,3 @@ def script(
         found.append(NotMeasured(asleep, "a script sees only who runs", fix, "threads"))
     found.append(NotMeasured("processes that the target started", "a script follows one process", fix, "descendants"))
     return found + [NotMeasured(what, reason, fix, key) for key, what in features if key not in probed]
-
-
-__all__ = ["COSTS", "privileges", "script", "unseen_accounts"]

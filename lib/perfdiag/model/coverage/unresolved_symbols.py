@@ -40,6 +40,3 @@ def not_measured(recording: Recording) -> list[NotMeasured]:
         why, fix = REASONS.get(reason, (reason, _BY_HAND))
         found.append(NotMeasured(what, why, fix, "symbols"))
     return found
-
-
-__all__ = ["REASONS", "not_measured"]

@@ -116,6 +116,3 @@ def known_device(text: str) -> str:
     except ValueError:
         return ""
     return next((name for first, last, name in table if first <= value <= last), "")
-
-
-__all__ = ["EXCEPTION_OR_NMI", "HALTS", "HOST_INTERRUPTS", "device", "known_device", "place", "reason"]

@@ -100,6 +100,3 @@ def _overlap_ns(host: Source, guest: Source) -> int:
             "record both at once; if you did, their clocks differ: compare date -u on both",
         )
     return overlap_ns
-
-
-__all__ = ["Source", "join"]

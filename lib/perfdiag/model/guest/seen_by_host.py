@@ -98,17 +98,3 @@ def device_time(guest: Model, names: Sequence[str]) -> DeviceTime | None:
 def _knows_devices(model: Model) -> bool:
     whole = model.coverage.complete and not model.coverage.lost.get("vm_exits_full")
     return whole and model.measured("vm") and model.measured("vm_device")
-
-
-__all__ = [
-    "OTHER",
-    "VCPU",
-    "DeviceTime",
-    "device_time",
-    "fits",
-    "number_of_virtual_cpus",
-    "queued_ns",
-    "summed",
-    "virtual_cpus",
-    "wanted_ns",
-]

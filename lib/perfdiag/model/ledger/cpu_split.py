@@ -57,6 +57,3 @@ def half_width(hits: int, samples: int) -> float:
         return 1.0
     share, square = hits / samples, _Z * _Z
     return _Z / (1 + square / samples) * sqrt(share * (1 - share) / samples + square / (4 * samples * samples))
-
-
-__all__ = ["CpuSplit", "half_width"]

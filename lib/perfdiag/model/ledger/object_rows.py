@@ -72,6 +72,3 @@ def _of_whom(key: str, pid: int) -> str:
     """Of a host all tasks are its own: what counts is whether it was the same process that had the CPU."""
     kind, _, rest = key.partition(":")
     return f"task:{rest}" if kind == "own" and rest.partition(":")[0] != str(pid) else key
-
-
-__all__ = ["rows_of"]

@@ -59,6 +59,3 @@ def set_receiving_apart(book: Books, receiving: Receiving) -> None:
         waits, part = book.accounts.get(account), receiving.part(book.pid, account)
         if waits and part:
             book.move(account, PARKED, round(waits.ns * part), round(waits.count * part), waits.max_ns)
-
-
-__all__ = ["complete_proven", "set_receiving_apart", "take_proven_of_processes"]

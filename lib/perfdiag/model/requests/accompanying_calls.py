@@ -50,6 +50,3 @@ def may_be_for_requests(exchanges: Sequence[Exchange]) -> bool:
 def with_given_up(line: schema.Exchange) -> schema.Exchange:
     """Return calls of a peer, in which a request waited for each unanswered one for as long as it lasted."""
     return replace(line, unanswered_ns=max(line.unanswered_ns or 0, line.unanswered_lasted_ns or 0))
-
-
-__all__ = ["accompanied_part", "may_be_for_requests", "with_given_up"]

@@ -60,6 +60,3 @@ def done_meanwhile(accounts: Mapping[str, int], parts: Parts) -> dict[str, int]:
     return sums_by_key(
         (root, round(accounts.get(wait, 0) * part)) for wait, into in parts.items() for root, part in into.items()
     )
-
-
-__all__ = ["WAITS", "Parts", "Roots", "done_meanwhile", "parts_of", "passed_on", "roots_inside"]

@@ -197,14 +197,3 @@ def exchanges_of(
             )
         )
     return sorted(found, key=lambda each: (-each.line.sum_ns, each.line.object, each.line.name))
-
-
-__all__ = [
-    "Exchange",
-    "Latencies",
-    "calls_ns",
-    "exchanges_of",
-    "is_loopback",
-    "own_calls",
-    "together",
-]

@@ -33,6 +33,3 @@ def is_meant_to_wait(exchange: Exchange) -> bool:
 def _parked(exchange: Exchange) -> bool:
     ns = sum(part.sum_ns for part in exchange.line.accounts if part.account == PARKED)
     return ns > MOSTLY * exchange.line.sum_ns
-
-
-__all__ = ["is_meant_to_wait", "without_news"]

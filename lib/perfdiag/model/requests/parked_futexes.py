@@ -72,6 +72,3 @@ def _tids(recording: Recording) -> frozenset[int]:
     )
     mean_ns = sum(by_tid.values()) / max(1, len(by_tid))
     return frozenset(tid for tid, ns in by_tid.items() if ns >= OF_MEAN * mean_ns)
-
-
-__all__ = ["parked_of"]

@@ -33,6 +33,3 @@ def scaled(sums: Mapping[Pair, int], ns: int) -> dict[Pair, int]:
     whole = sum(sums.values())
     parts = {pair: part * min(ns, whole) // whole for pair, part in sums.items() if part and pair[0] != WORK}
     return {pair: part for pair, part in parts.items() if part}
-
-
-__all__ = ["Parked", "scaled"]

@@ -156,21 +156,3 @@ def move(accounts: dict[str, int], into: str, ns: int, sources: Iterable[str]) -
         accounts[source] = accounts.get(source, 0) - part
         accounts[into] = accounts.get(into, 0) + part
         ns -= part
-
-
-__all__ = [
-    "ARRIVING",
-    "HELD",
-    "PEERS",
-    "QUEUED",
-    "RESENT",
-    "REST",
-    "UNTAKEN",
-    "Sums",
-    "accounts_of",
-    "added",
-    "divided",
-    "move",
-    "of_all",
-    "of_slow",
-]

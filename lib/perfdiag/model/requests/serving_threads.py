@@ -68,6 +68,3 @@ def _event_loops(threads: Sequence[ThreadLedger]) -> list[ThreadLedger]:
 
 def _reads(thread: ThreadLedger) -> int:
     return thread.requests_read or 0
-
-
-__all__ = ["Servers", "servers", "taken"]

@@ -35,6 +35,3 @@ def _scaled(parts: Mapping[str, float], ns: int) -> dict[str, int]:
     largest = max(scaled, key=lambda name: scaled[name])
     scaled[largest] += ns - sum(scaled.values())
     return {name: part for name, part in scaled.items() if part > 0}
-
-
-__all__ = ["beyond_median"]

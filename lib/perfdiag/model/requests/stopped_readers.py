@@ -39,6 +39,3 @@ def with_stops(
         else line
         for line in lines
     ]
-
-
-__all__ = ["with_stops"]

@@ -170,18 +170,3 @@ def _reader(part: Part) -> Reader:
 
 def _is_taken(part: Part) -> bool:
     return part.served or part.account == BOUND
-
-
-__all__ = [
-    "BOUND",
-    "LISTENS",
-    "Met",
-    "Part",
-    "Reader",
-    "error_of",
-    "has_finding",
-    "is_awaited",
-    "met_at_loops",
-    "met_at_workers",
-    "parts_of",
-]

@@ -288,6 +288,3 @@ def agreement(stacks: Iterable[schema.Stack]) -> Agreement:
             disagreements[stack.account, marker.name] += stack.weight_ns
     compared = agreeing + sum(disagreements.values())
     return Agreement(agreeing / compared if compared else None, samples, dict(disagreements))
-
-
-__all__ = ["MARKERS", "agreement", "class_of"]

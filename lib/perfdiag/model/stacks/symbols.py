@@ -140,19 +140,3 @@ def nearest_of(names: Sequence[str], functions: str, through: str, neutral: re.P
             if strangers < 0:
                 return ""
     return ""
-
-
-__all__ = [
-    "SLEEPS_OF_C",
-    "any_begins",
-    "caller",
-    "is_named",
-    "module_of",
-    "nearest_of",
-    "of_system",
-    "own_callers",
-    "readable",
-    "symbol_of",
-    "walked",
-    "with_scan",
-]

@@ -91,5 +91,3 @@ SQLITE = HiddenLock(
     beside=r"sqlite(3|Default)\w+|btreeInvokeBusyHandler",  # linked statically
 )
 HIDDEN_LOCKS = (POSTGRES, SQLITE)
-
-__all__ = ["HIDDEN_LOCKS", "POSTGRES", "HiddenLock"]

@@ -80,6 +80,3 @@ def woken_by_own_process(recording: Recording) -> set[tuple[int, str]]:
             if futex.waker_tid and process_of.get(futex.waker_tid) == thread.pid:
                 woken.add((thread.pid, futex.object))
     return woken
-
-
-__all__ = ["brief", "exclusive", "woken_by_own_process"]

@@ -292,6 +292,3 @@ def _sibling(futex: str) -> str:
         return f"{kind}:{int(address, 16) ^ 4:#x}"
     except ValueError:
         return ""
-
-
-__all__ = ["Futexes", "Verdict", "joins", "judge", "judge_scan"]

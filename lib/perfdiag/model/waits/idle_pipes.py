@@ -49,6 +49,3 @@ def _hold_up_requests(recording: Recording, served: Iterable[schema.Exchange]) -
     left = any(PIPE in (part.account, part.root) for line in recording.requests_left for part in line.parts)
     behind = any(PIPE in (line.account, line.root, *line.steps) for line in recording.because if line.inside)
     return inside or unread or left or behind
-
-
-__all__ = ["idle_pipes"]

@@ -118,6 +118,3 @@ def scheduler_of(keys: Iterable[str]) -> IdleThreads | None:
     """Return the first of these kinds, as keys of rows of WORK, that schedules tasks of its own."""
     ids = [key.removeprefix("runtime:") for key in keys]
     return next((kind for id in ids if (kind := IDLE_BY_ID.get(id)) and kind.tasks), None)
-
-
-__all__ = ["IDLE_BY_ID", "WORK", "IdleThreads", "idle_thread", "scheduler_of"]

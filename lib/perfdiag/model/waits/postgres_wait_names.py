@@ -97,6 +97,3 @@ def name_of(class_: int, event: int, major: int | None) -> str:
     names = words_of(BY_VERSION.get(major or 0, {}).get(class_) or STABLE.get(class_, ""))
     name = names[event] if event < len(names) else ""
     return "" if name == "-" else name
-
-
-__all__ = ["BUFFER_PIN", "CLASSES", "CLIENT", "IO", "IPC", "LOCK", "LWLOCK", "TIMEOUT", "name_of"]

@@ -161,6 +161,3 @@ def _of_fifos(stacks: Iterable[schema.Stack], alive: Collection[int]) -> set[tup
 
 def _parked(sums: Iterable[schema.AccountSum]) -> list[schema.AccountSum]:
     return [msgspec.structs.replace(each, account=PARKED) if each.account == OTHER else each for each in sums]
-
-
-__all__ = ["CALL", "OPEN", "QUEUE_SENDS", "RECEIVING", "Receiving"]

@@ -129,6 +129,3 @@ def on_top(names: Sequence[str], others: re.Pattern[str]) -> tuple[RuntimeLock |
         if strangers > _STRANGERS:
             break
     return None, False
-
-
-__all__ = ["BY_ID", "RUNTIME_LOCKS", "RuntimeLock", "Words", "is_caller", "lock_of", "on_top"]

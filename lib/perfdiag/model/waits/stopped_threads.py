@@ -69,6 +69,3 @@ def _words(own: list[schema.Thread], vm_threads: set[int], details: list[schema.
                 by_it = futex.waker_tid in vm_threads or (line.pid, futex.object) in shared
                 balance[line.pid, futex.object] += futex.sum_ns if by_it else -futex.sum_ns
     return {key for key, ns in balance.items() if ns > 0}
-
-
-__all__ = ["ACCOUNT", "VM_THREAD", "Stops"]

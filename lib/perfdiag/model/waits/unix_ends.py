@@ -41,6 +41,3 @@ def _end(lines: Iterable[schema.Detail], own: Mapping[int, tuple[int, str]]) -> 
         waits += line.count
     end, count = max(ended.items(), key=lambda item: (item[1], item[0]))
     return end if end[0] and count >= _OF_WAITS * waits else None
-
-
-__all__ = ["UNIX", "maker_pid", "unix_ends"]

@@ -106,6 +106,3 @@ def chains_of(
             )
         )
     return sorted(found, key=lambda chain: (-chain.ns, chain.account, chain.key, chain.root, chain.root_key))
-
-
-__all__ = ["Chain", "brings_news", "chains_of", "is_for_answer", "own_account"]

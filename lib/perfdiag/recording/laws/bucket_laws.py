@@ -121,6 +121,3 @@ def _longest_ns(line: Any, pairs: Pairs, of: Field) -> int:
 
 def _number(pairs: Pairs) -> int:
     return sum([number for _, number in pairs])
-
-
-__all__ = ["DISTRIBUTIONS", "find"]

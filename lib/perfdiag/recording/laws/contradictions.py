@@ -125,6 +125,3 @@ def _booked_ns(accounts: Iterable[schema.AccountSum]) -> int:
 
 def _exceeds(part_ns: int, whole_ns: int) -> bool:
     return part_ns > whole_ns * (1 + TOLERATED_SHARE) + TOLERATED_NS
-
-
-__all__ = ["ROWS_LOST", "find"]

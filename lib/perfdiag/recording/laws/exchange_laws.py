@@ -249,6 +249,3 @@ def _parked_ns(accounts: Iterable[schema.PartSum]) -> int:
 
 def _key(line: schema.Exchange | schema.Latency) -> Key:
     return line.object, line.name, line.direction
-
-
-__all__ = ["find"]

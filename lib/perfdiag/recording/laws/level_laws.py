@@ -70,6 +70,3 @@ def _of_levels(what: str, levels: AnyLevels, most: int, window_ns: int, exceeds:
 def _most_ns(levels: AnyLevels) -> int:
     """Return how long all together can have taken at most."""
     return sum(highest(each.level) * each.sum_ns for each in levels)
-
-
-__all__ = ["of_calls", "of_requests"]

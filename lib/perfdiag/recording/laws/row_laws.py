@@ -133,6 +133,3 @@ def _of_thread(line: schema.Thread, recording: Recording, exceeds: Exceeds) -> I
 
 def _name(line: Any) -> str:
     return repr(str(line.__struct_config__.tag))
-
-
-__all__ = ["PART_AND_WHOLE", "WITH_ROWS", "find"]

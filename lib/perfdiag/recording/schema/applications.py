@@ -79,6 +79,3 @@ class SqlCall(Line, tag="sql_call"):
     owned: Count  # of `count`: the request that sent it is known
     repeated: Count  # of these, that request had sent it before
     buckets: FineBuckets
-
-
-__all__ = ["Application", "DatabaseWait", "SqlCall", "Statement"]

@@ -31,6 +31,3 @@ class AccountSum(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 AccountSums = Annotated[Sequence[AccountSum], at_most(ACCOUNTS)]
-
-
-__all__ = ["LARGEST", "AccountSum", "AccountSums", "Buckets", "Count", "Line", "Nanoseconds"]

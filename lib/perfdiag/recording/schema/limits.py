@@ -152,36 +152,3 @@ Because = Annotated[str, at_most(512)]  # struct lack
 Asked = Annotated[str, at_most(RECORDER["ASKED_BYTES"])]
 Path = Annotated[str, at_most(PATH_CHARACTERS)]
 Text = Annotated[str, at_most(RECORDER["FACTS_TEXT_MAX"])]
-
-
-__all__ = [
-    "ACCOUNTS",
-    "CAPABILITIES",
-    "COUNTERS",
-    "FACT_CHARACTERS",
-    "LINES",
-    "LINE_BYTES",
-    "MOST_KEPT_BYTES",
-    "MOST_NAMES_BYTES",
-    "PATH_CHARACTERS",
-    "PROBES",
-    "RECORDER",
-    "SCRIPT_ACCOUNTS",
-    "SCRIPT_THREADS",
-    "UNREAD_LINES",
-    "Asked",
-    "Because",
-    "Comm",
-    "DeviceNumber",
-    "Digest",
-    "Object",
-    "Path",
-    "ProcedureName",
-    "Reason",
-    "RequestName",
-    "Symbol",
-    "TargetComm",
-    "Text",
-    "Word",
-    "at_most",
-]

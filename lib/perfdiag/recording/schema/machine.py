@@ -77,6 +77,3 @@ class Calibration(Line, tag="calibration"):
     late_shortest_ns: Nanoseconds | None = None  # None, here and below: no sleep was timed
     late_median_ns: Nanoseconds | None = None
     sleeps: Count = 0
-
-
-__all__ = ["Calibration", "Cpu", "Fact", "VmExit"]

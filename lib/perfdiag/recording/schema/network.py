@@ -23,6 +23,3 @@ class Socket(Line, tag="socket"):
     waits_receiver: Count
     waits_buffer: Count
     waits_unasked: Count | None = None  # to receive, nothing written on the same connection since the wait before
-
-
-__all__ = ["Socket"]

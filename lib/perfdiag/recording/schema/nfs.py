@@ -51,6 +51,3 @@ class NfsServer(Line, tag="nfs_server"):
     sum_ns: Nanoseconds  # from taken up by a thread of the server until answered
     max_ns: Nanoseconds
     buckets: Buckets
-
-
-__all__ = ["NfsFlush", "NfsServer", "Rpc"]

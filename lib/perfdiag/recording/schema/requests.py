@@ -228,23 +228,3 @@ class Latency(Line, tag="latency"):
     sum_ns: Nanoseconds
     max_ns: Nanoseconds
     buckets: FineBuckets
-
-
-__all__ = [
-    "LATENCY_BUCKETS",
-    "LATENCY_STEPS",
-    "LATENCY_UNIT_NS",
-    "CallLevel",
-    "Exchange",
-    "FineBuckets",
-    "Latency",
-    "LeftPart",
-    "Level",
-    "PartSum",
-    "RequestLeft",
-    "RequestParked",
-    "RequestUnread",
-    "RequestsInside",
-    "Silent",
-    "unread_ns",
-]

@@ -51,6 +51,3 @@ class Dirtier(Line, tag="dirtier"):
     comm: Comm  # of its process
     rounds: Count
     bytes: Count  # dirtied by it, since it was last held to the limit before
-
-
-__all__ = ["Device", "Dirtier", "FileRead", "Writeback"]

@@ -91,6 +91,3 @@ class Interval(Line, tag="interval"):
     threads: Count
     wall_ns: Nanoseconds
     accounts: AccountSums
-
-
-__all__ = ["Exited", "FutexSum", "Interval", "OpenWait", "Process", "Thread"]

@@ -94,6 +94,3 @@ class Operation(Line, tag="operation"):
     over_slo: Count
     accounts: AccountSums
     over_slo_accounts: AccountSums = []
-
-
-__all__ = ["Because", "Detail", "Operation", "Stack", "Unnamed"]

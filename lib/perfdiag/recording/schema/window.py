@@ -165,18 +165,3 @@ NO_TIME_LOST = frozenset(
         "wakeups_missing",
     }
 )
-
-
-__all__ = [
-    "NO_TIME_LOST",
-    "Cost",
-    "Event",
-    "Footer",
-    "Header",
-    "Host",
-    "Objective",
-    "Options",
-    "Probe",
-    "ProgramCost",
-    "Target",
-]

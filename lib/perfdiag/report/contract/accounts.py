@@ -96,6 +96,3 @@ class Work(Part, frozen=True, kw_only=True):
     name: str
     amount: int
     unit: str
-
-
-__all__ = ["Account", "Operation", "Releaser", "Stack", "Thread", "Waiting", "Work"]

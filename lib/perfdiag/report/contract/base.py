@@ -11,6 +11,3 @@ Untrusted = Annotated[str, msgspec.Meta(extra_json_schema={"untrusted": True})]
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """Base of everything in a report."""
-
-
-__all__ = ["Part", "Untrusted"]

@@ -47,6 +47,3 @@ class Cost(Part, frozen=True, kw_only=True):
     rss_bytes: int | None
     probes: list[Program]
     of_target: float | None  # part of the target's CPU samples inside perfdiag's own probes; None: not sampled
-
-
-__all__ = ["Cost", "Coverage", "Program", "Threshold"]

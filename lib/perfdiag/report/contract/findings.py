@@ -87,6 +87,3 @@ class NotMeasured(Part, frozen=True, kw_only=True):
     fix: Untrusted
     ids: list[str]
     matters: bool = True  # to this report: it would tell something of where much of the time went
-
-
-__all__ = ["Checked", "Evidence", "Finding", "NotMeasured", "Other", "Remedy", "Verdict"]

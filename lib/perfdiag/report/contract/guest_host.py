@@ -50,6 +50,3 @@ class HostSide(Part, frozen=True, kw_only=True):
     exits: list[Exits]  # those first that kept the guest away longest
     findings: list[HostFinding]
     notes: list[Untrusted]  # what makes it doubtful that both belong together
-
-
-__all__ = ["Exits", "HostFinding", "HostSide", "HostTime"]

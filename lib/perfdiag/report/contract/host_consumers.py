@@ -30,6 +30,3 @@ class Everyone(Part, frozen=True, kw_only=True):
 
     left_out: int | None  # threads that slept all along, whose time is idle; None: not counted
     consumers: list[Consumers]
-
-
-__all__ = ["Consumer", "Consumers", "Everyone"]

@@ -42,6 +42,3 @@ class JavaMachine(Part, frozen=True, kw_only=True):
     classes_unloaded: int | None
     last_cause: Untrusted  # of a collection
     allocated_bytes: int | None = None  # by threads, to within what eden holds
-
-
-__all__ = ["JavaCollector", "JavaMachine", "JavaPool"]

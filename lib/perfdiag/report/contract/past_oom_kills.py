@@ -79,6 +79,3 @@ class PastKills(msgspec.Struct, frozen=True, kw_only=True):
     groups: list[Group] | None
     not_measured: list[Missing]
     verdict: str
-
-
-__all__ = ["SCHEMA", "Group", "Kill", "Missing", "PastKills", "Process"]

@@ -93,6 +93,3 @@ class RequestTime(Part, frozen=True, kw_only=True):
     excess: bool  # of requests over the objective alone, what they took beyond the median of their name
     median_over: bool  # of a name the median itself is over it: of that name, all they took
     accounts: dict[str, int]  # and those of requests, "request.peers", "request.held", ...
-
-
-__all__ = ["Call", "Percentiles", "Request", "RequestTime", "Silent", "Unread"]

@@ -42,6 +42,3 @@ class SqlCall(Part, frozen=True, kw_only=True):
     whole: Percentiles
     ns: int  # of all of them together
     times: float  # so often a request sends it that does; 0: no such request is known
-
-
-__all__ = ["LongestStatement", "SqlCall", "Statement"]

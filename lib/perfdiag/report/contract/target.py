@@ -53,6 +53,3 @@ class Host(Part, frozen=True, kw_only=True):
     machine: str
     cpus: int | None
     hypervisor: str | None
-
-
-__all__ = ["Application", "Host", "Process", "Target", "Window"]

@@ -300,6 +300,3 @@ _BUSY = (
 def cases(it: Situation) -> tuple[Case[Situation], ...]:
     """Return what can be the case, in order: what is or may be ill, then what an idle or a busy target does."""
     return (*_ILL, *(_IDLE if is_idle(it.model) else _BUSY))
-
-
-__all__ = ["NO_FAULT", "cases"]

@@ -29,6 +29,3 @@ def decided(cases: Iterable[Case[Situation]], it: Situation) -> contract.Verdict
     case = next(case for case in cases if case.holds(it))
     kind = case.kind if isinstance(case.kind, Kind) else case.kind(it)
     return verdict(kind, case.says(it), case.about(it))
-
-
-__all__ = ["Case", "decided"]

@@ -79,6 +79,3 @@ def _whole(model: Model) -> Latencies:
 def _ports(sockets: Sequence[Listener]) -> str:
     ports = sorted({each.port for each in sockets})
     return f"port{'' if len(ports) == 1 else 's'} {first_of([str(port) for port in ports], SHOWN)}"
-
-
-__all__ = ["are_prompt", "asked", "is_slow", "unproven", "unseen"]

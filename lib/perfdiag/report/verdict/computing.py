@@ -46,6 +46,3 @@ def _named(function: str) -> str:
     if module == "anonymous":
         return "unnamed code made at run time"
     return f"unnamed functions of {module}" if module else function
-
-
-__all__ = ["computes"]

@@ -71,6 +71,3 @@ def _times(whole: Latencies) -> str:
     )
     middle = f"p50 {about_at_most(p50, whole.max_ns)}, " if p50 is not None else ""
     return f"{middle}{slowest}"
-
-
-__all__ = ["answered"]

@@ -247,6 +247,3 @@ CASES = (
         _spoken_of,
     ),
 )
-
-
-__all__ = ["CASES"]

@@ -68,6 +68,3 @@ CASES = (
         lambda it: it.diagnosis.findings[:1],
     ),
 )
-
-
-__all__ = ["CASES"]

@@ -44,6 +44,3 @@ def _is_long(call: Exchange, window_ns: int) -> bool:
         and ((call.median_ns or 0) >= network_policy.slow_answer_ns or _is_silent(call))
         and call.line.busy_ns >= network_policy.perhaps_awaited_share * window_ns
     )
-
-
-__all__ = ["outstanding_calls"]

@@ -263,6 +263,3 @@ CASES = (
     ),
     Case[Requests]("there is no fault", lambda it: True, Kind.PROFILE, _no_fault, lambda it: it.profile),
 )
-
-
-__all__ = ["CASES", "Requests"]

@@ -213,27 +213,3 @@ def worded(
         doubt=printable(doubt, LONGEST_SENTENCE),
         ids=list(ids),
     )
-
-
-__all__ = [
-    "CANNOT_TELL",
-    "CLIENTS_LOOK",
-    "LONGEST_TEXT",
-    "Kind",
-    "failed",
-    "full_thread",
-    "largest_found",
-    "largest_known",
-    "lost_share",
-    "nameless_ns",
-    "next_step",
-    "of_busy_time",
-    "perhaps",
-    "reasons",
-    "said",
-    "told",
-    "unanswered",
-    "uncertain_ns",
-    "verdict",
-    "worded",
-]

@@ -223,6 +223,3 @@ def _hottest(findings: Sequence[Finding]) -> list[str]:
 
 def _failed(finding: Finding) -> bool:
     return finding.severity is Severity.CRITICAL and finding.mechanism is Mechanism.FAILED
-
-
-__all__ = ["LEADING", "SECOND_CAUSE", "Situation", "outweighs"]

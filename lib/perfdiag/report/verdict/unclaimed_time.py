@@ -49,6 +49,3 @@ def without_rows(model: Model) -> tuple[int, str]:
     left = {name: ns for name, ns in left.items() if ns}
     ns, names = sum(left.values()), first_of(sorted(left, key=lambda name: -left[name]), SHOWN)
     return ns, f"the recording does not show what it waited {duration(ns)} for ({names})." if left else ""
-
-
-__all__ = ["most_time", "without_rows"]

@@ -76,6 +76,3 @@ def _blind_spots(model: Model, unasked: Mapping[str, str]) -> Iterator[tuple[str
         ns = ns_of(model.accounts, *JUDGED_BY.get(item.feature, ()))
         if 2 * ns > model.busy_ns and fault(model, ns) is not Severity.INFO:
             yield f"not measured: {item.what}", f"{duration(ns)} cannot be judged without it", to_tell(item.fix)
-
-
-__all__ = ["with_doubt"]

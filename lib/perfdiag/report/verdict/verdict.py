@@ -72,6 +72,3 @@ def _with_objective(found: contract.Verdict, it: Situation) -> contract.Verdict:
     causes = 2 if found.kind in (Kind.CAUSES.value, Kind.ELSEWHERE.value) else 1  # sentences
     parts = found.sentences
     return worded(Kind(found.kind), [*parts[:causes], said(breach), *parts[causes:]], found.ids, tells=found.tells)
-
-
-__all__ = ["decide"]

@@ -174,6 +174,3 @@ def _by_cpu(model: Model) -> Mapping[int, FrequencyPolicy]:
         for word in words_of(policy.cpus)
         if word.isascii() and word.isdigit() and len(word) < 7
     }
-
-
-__all__ = ["Clock", "read_clock", "read_loop"]

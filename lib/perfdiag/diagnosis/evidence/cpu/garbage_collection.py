@@ -117,6 +117,3 @@ def _is_inside(collector: Collector, stack: schema.Stack) -> bool:
 
 def _by_thread(stacks: Iterable[schema.Stack]) -> Counter[int]:
     return sums_by_key((stack.tid, stack.count) for stack in stacks)
-
-
-__all__ = ["Collection", "collection"]

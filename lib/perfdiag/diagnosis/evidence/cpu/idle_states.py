@@ -118,15 +118,3 @@ def trials(states: list[IdleState], deep: list[int], guest: bool) -> list[Remedy
         ),
         for_good,
     ]
-
-
-__all__ = [
-    "asleep",
-    "index_of",
-    "measured",
-    "name_of",
-    "not_as_declared",
-    "shallow_p50_ns",
-    "slept",
-    "trials",
-]

@@ -255,18 +255,3 @@ def _purpose(functions: Sequence[str]) -> str:
             return kind.name
     calls = (function.removeprefix("__x64_sys_") for function in functions if function.startswith("__x64_sys_"))
     return next((f"{plain(call)}()" for call in calls), "")
-
-
-__all__ = [
-    "GENERAL",
-    "LOCAL_SOCKETS",
-    "LOCK_SPINS",
-    "NETWORK",
-    "PACKETS",
-    "Kind",
-    "Work",
-    "awaited",
-    "parts_of_work",
-    "remedies",
-    "work",
-]

@@ -71,6 +71,3 @@ def need_less(model: Model) -> list[Remedy]:
         return []
     share = percent(found.part.share)
     return [fix(f"let it compute less: {share} of its {found.samples} samples are {found.where}")]
-
-
-__all__ = ["MainWork", "main_work", "need_less"]

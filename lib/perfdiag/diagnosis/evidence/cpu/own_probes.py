@@ -33,6 +33,3 @@ def in_own_probe(model: Model) -> Callable[[schema.Stack], bool]:
         return uprobes and (at == MAPPING or any(frame.startswith(functions) for frame in stack.kernel))
 
     return inside
-
-
-__all__ = ["IN_PROGRAMS", "in_own_probe"]

@@ -172,6 +172,3 @@ def _found_nothing(samples: CpuSamples) -> bool:
     copying = sum(s.count for s in receiving if any(function.startswith(COPYING) for function in s.kernel))
     part = part_of(copying, count)
     return count >= cpu_policy.samples_for_function and part.share + part.error <= cpu_policy.spinning_copied_share
-
-
-__all__ = ["Loop", "asking_call", "sleepless", "sleeps", "spinning"]

@@ -207,19 +207,3 @@ def _function(frame: str) -> str:
 def interrupted(stack: schema.Stack) -> bool:
     """Whether a sample was taken inside an interrupt or a softirq."""
     return any(function.startswith(INTERRUPT) for function in stack.kernel)
-
-
-__all__ = [
-    "FUNCTIONS",
-    "NAMELESS",
-    "PURPOSES",
-    "SAMPLED",
-    "STANDARD_ERRORS",
-    "CpuSamples",
-    "Part",
-    "called_by",
-    "interrupted",
-    "part_of",
-    "slowed_processes",
-    "words",
-]

@@ -50,6 +50,3 @@ def cheaper(samples: CpuSamples) -> str:
     if samples.count >= cpu_policy.samples_for_function:
         return "make the functions that --full names cheaper or call them less"
     return "find the hot functions: perf top -p PID, or record longer (--duration 60)"
-
-
-__all__ = ["cheaper", "sample_limits", "split_error", "split_limit"]

@@ -194,6 +194,3 @@ def _medium(disks: Sequence[Disk]) -> str:
         for disk in disks
     }
     return media.pop() if len(media) == 1 else "unknown"
-
-
-__all__ = ["DISK", "Backing", "Requests", "backing", "device_of", "requests_of"]

@@ -62,6 +62,3 @@ def unmeasured(id: str) -> Silence:
     return Silence(
         id, "queue and service times of block requests were not measured", "perfdiag check (feature block); iostat -x 1"
     )
-
-
-__all__ = ["Waited", "hardly_waits", "unmeasured", "waited"]

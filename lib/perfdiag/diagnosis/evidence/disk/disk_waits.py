@@ -112,6 +112,3 @@ def without_cpus(model: Model) -> str:
         return ""
     waited = f"{subject(model)} waited {duration(queued_ns)} for one"
     return f"CPUs were idle {percent(idle)} of the time, and {waited}"
-
-
-__all__ = ["FLUSH", "KINDS", "READ", "WRITE", "Case", "Kind", "case_of", "without_cpus"]

@@ -27,6 +27,3 @@ def health_of(disk: Disk | None) -> str:
         return "smartctl -a of a real disk, at the provider the state of a virtual one"
     device = f"/dev/{shlex.quote(plain(disk.whole))}"
     return _BY_KIND.get(disk.kind or "", _UNKNOWN).format(device=device, label=plain(disk.label or "its file"))
-
-
-__all__ = ["health_of"]

@@ -35,6 +35,3 @@ def are_waits_for_journal(model: Model, key: str) -> bool:
     stacks = model.wait_stacks(FLUSH.account, key=key)
     inside = sum(s.weight_ns for s in stacks if any_begins(s.kernel, _JOURNAL) and not any_begins(s.kernel, _FLUSHES))
     return 2 * inside > sum(stack.weight_ns for stack in stacks)
-
-
-__all__ = ["ALTERNATIVE", "HEADLINE", "REMEDY", "are_waits_for_journal"]

@@ -100,6 +100,3 @@ def _own_bytes(model: Model) -> int | None:
 def _dirty_bytes(model: Model) -> int | None:
     begin = table(model.facts.texts.text("/proc/meminfo", "begin"))
     return begin["Dirty"] + begin["Writeback"] if "Dirty" in begin and "Writeback" in begin else None
-
-
-__all__ = ["LIMIT", "Neighbours", "neighbours"]

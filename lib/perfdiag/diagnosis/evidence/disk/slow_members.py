@@ -63,6 +63,3 @@ def _comparable(model: Model) -> dict[tuple[str, str], Requests]:
     lines = groups_by_key(((line.operation, line.device), line) for line in model.devices)
     requests = {pair: requests_of(of_pair) for pair, of_pair in lines.items()}
     return {pair: each for pair, each in requests.items() if each.count >= disk_policy.slow_member_requests}
-
-
-__all__ = ["Comparison", "comparisons", "slow_member"]

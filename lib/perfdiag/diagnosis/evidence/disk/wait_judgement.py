@@ -272,6 +272,3 @@ def _remedies(kind: Kind, case: Case, severity: Severity) -> list[Remedy]:
     else:
         better = "use a faster disk, or move this data to another one; check the provider's guarantee"
     return [*found, fix(better)]
-
-
-__all__ = ["MEASURED", "judge"]

@@ -122,6 +122,3 @@ def _serves(stack: schema.Stack) -> bool:
     """Return whether it is a service thread of HotSpot; Java code that waits there has a name of its own."""
     inside = [name for name in (*stack.user, *stack.scan) if "(libjvm.so)" in name]
     return bool(inside) and not any(_OF_JAVA.search(name) for name in inside)
-
-
-__all__ = ["natural_waits", "parked_ns", "received", "stuck", "stuck_or_idle"]

@@ -153,6 +153,3 @@ def _named(thread: ThreadLedger) -> str:
 
 def _of(names: set[str]) -> str:
     return f" ({printable(next(iter(names)))})" if len(names) == 1 and UNLISTED not in names else ""
-
-
-__all__ = ["TIMER", "Sleep", "sleep"]

@@ -76,17 +76,3 @@ def got_work(model: Model) -> bool:
     """Return whether waits for clients ended, more than were under way when the recording began."""
     totals = ((thread, thread.accounts.get(name)) for thread in model.threads for name in FOR_CLIENTS)
     return any(total.count > thread.threads for thread, total in totals if total)
-
-
-__all__ = [
-    "CHILD",
-    "ENDED_BY_OTHERS",
-    "EVENTS",
-    "FOR_WORK",
-    "got_work",
-    "is_idle",
-    "scheduler",
-    "senders",
-    "untold_tasks",
-    "waits",
-]

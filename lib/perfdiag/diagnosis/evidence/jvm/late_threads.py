@@ -42,6 +42,3 @@ def late_threads(model: Model, machine: JavaMachine) -> Sequence[Late]:
             most = max(besides, key=lambda name: besides[name])
             found.append(Late(thread, thread.ns(ACCOUNT), longest_ns, most, besides[most] / busy_ns))
     return sorted(found, key=lambda late: late.stopped_ns)
-
-
-__all__ = ["Late", "late_threads"]

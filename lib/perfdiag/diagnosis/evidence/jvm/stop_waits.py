@@ -65,6 +65,3 @@ def _wait(model: Model, pid: int, account: str, chains: Sequence[Chain]) -> Stop
     longest = max(wakers, key=lambda tid: wakers[tid], default=0)
     known = 2 * wakers.get(longest, 0) >= sum(claims.values())
     return StopWait(pid, account, list(dict.fromkeys(row.object for row in rows)), dict(claims), longest * known)
-
-
-__all__ = ["StopWait", "stop_waits"]

@@ -167,18 +167,3 @@ def pool_shown(pool: Pool) -> Evidence:
     """Return as evidence how full a generation is."""
     text = f"generation {plain(pool.name)} after collections: {fill(pool)}"
     return Evidence(text, float(pool.used_bytes), "bytes", COUNTERS)
-
-
-__all__ = [
-    "COUNTERS",
-    "Stopped",
-    "allocated_a_second",
-    "allocation_shown",
-    "collecting_is_fault",
-    "collections_shown",
-    "fill",
-    "has_pressure",
-    "old_part",
-    "pool_shown",
-    "stopped",
-]

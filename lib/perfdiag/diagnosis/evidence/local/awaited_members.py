@@ -195,6 +195,3 @@ def _idles(stage: Stage) -> str:
 def _does(stage: Stage) -> str:
     """Return what the time of a stage goes to, besides waiting for other stages."""
     return top({name: total.ns for name, total in stage.thread.accounts.items() if name not in (PIPE, UNIX)})
-
-
-__all__ = ["inside"]

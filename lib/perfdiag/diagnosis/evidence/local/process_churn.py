@@ -151,6 +151,3 @@ def _names(short: Sequence[ThreadLedger]) -> list[str]:
     numbers = sums_by_key((thread.comm, thread.processes) for thread in short)
     largest = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))[:3]
     return [f"{plain(comm)} ({number:,})" for comm, number in largest if number]
-
-
-__all__ = ["Churn", "churn"]

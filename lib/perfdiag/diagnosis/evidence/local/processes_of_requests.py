@@ -138,6 +138,3 @@ def _functions(model: Model) -> list[Evidence]:
         return []
     text, first = f"{words(hottest)} of {samples.count:,} CPU samples in these processes", hottest[0][1]
     return [Evidence(text, first.share, "share", FUNCTIONS, error=first.error, kind=EvidenceKind.FUNCTIONS)]
-
-
-__all__ = ["waiting_for_processes"]

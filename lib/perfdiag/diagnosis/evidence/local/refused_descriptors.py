@@ -29,6 +29,3 @@ def readers_without_any(model: Model) -> set[int]:
 def words_of(event: schema.Event) -> str:
     """Return all words of an event."""
     return f"{event.name} {event.text}"
-
-
-__all__ = ["EMFILE", "ENFILE", "are_refused", "readers_without_any", "refusals", "words_of"]

@@ -57,6 +57,3 @@ def shown(ns: int) -> Evidence:
         "ns",
         "stack samples",
     )
-
-
-__all__ = ["claim", "shown", "woken_ns"]

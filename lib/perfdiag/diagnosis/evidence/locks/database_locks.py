@@ -173,6 +173,3 @@ def _is_untold(model: Model) -> bool:
     readable = any(POSTGRES.would_show((*stack.user, *stack.scan)) for stack in stacks)
     told = readable and waiting <= {stack.pid for stack in stacks}
     return bool(waiting) and part_ns > (0 if time else model.busy_ns) and not told
-
-
-__all__ = ["database_locks", "of_serving", "waits_for_lock"]

@@ -135,6 +135,3 @@ def _runs(chain: Chain) -> bool:
 
 def _sum(thread: ThreadLedger, *families: str) -> int:
     return sum(total.ns for account, total in thread.accounts.items() if account.startswith(families))
-
-
-__all__ = ["held_through"]

@@ -71,6 +71,3 @@ def _wanted(model: Model, account: str, key: str) -> str:
     code = waiting_code(model, account, key)
     most = symbol_of(max(code, key=lambda name: code[name], default=""))
     return f"the lock that {most} waits for" if most else NAMELESS
-
-
-__all__ = ["ANSWERS", "with_held_locks"]

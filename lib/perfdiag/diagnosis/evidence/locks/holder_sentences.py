@@ -121,6 +121,3 @@ def path(holder: Holder, *, of_kernel: bool = False) -> str:
     instead = "" if of_kernel else ". Fix that, not the lock"
     advice = ": the section under the lock is long" if computes else instead
     return f", because {who} mostly {doing}{advice}"
-
-
-__all__ = ["ROOTS", "does", "does_in_brief", "in_brief", "path", "remedy_of"]

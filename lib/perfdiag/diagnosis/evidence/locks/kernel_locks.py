@@ -129,6 +129,3 @@ def _named(stack: schema.Stack) -> Subject:
             if function.startswith(prefixes):
                 return subject
     return _UNKNOWN
-
-
-__all__ = ["subject_of"]

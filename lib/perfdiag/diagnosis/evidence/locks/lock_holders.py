@@ -250,6 +250,3 @@ def _lock(account: str) -> bool:
 
 def _busy(account: str) -> bool:
     return kind_of(account) is Kind.LATENCY
-
-
-__all__ = ["SLEEP", "Holder", "code_of", "holder_of", "is_outside", "under"]

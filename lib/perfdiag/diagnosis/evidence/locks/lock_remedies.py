@@ -182,6 +182,3 @@ def waiting_code(model: Model, account: str, key: str | None = None) -> dict[str
         if stack.weight_ns  # a stack of a wait that took no time stands for none of it
     )
     return sums_by_key((plain(name), ns) for name, ns in known if name)
-
-
-__all__ = ["account_under", "claim", "lock_of_key", "of_server", "shows", "tells", "waiting_code", "without_names"]

@@ -143,6 +143,3 @@ def _locks(groups: dict[str, list[Row]]) -> str:
     if len(groups) == 1 and runtime and runtime.words is not Words.OF_LOCKS:
         return plain(next(iter(groups.values()))[0].object)
     return f"{len(groups)} locks" if len(groups) > 1 else "a lock"
-
-
-__all__ = ["finding", "stuck"]

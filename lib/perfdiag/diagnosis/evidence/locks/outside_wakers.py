@@ -14,6 +14,3 @@ def ended_by(model: Model, rows: Iterable[Row], tid: int) -> str:
     comm = next((row.waker_comm for row in rows if row.waker_tid == tid and row.waker_comm), "")
     met = next((row.object for row in model.rows_of("runq.busy") if row.key.startswith(f"task:{tid}:")), "")
     return named(comm, tid) if comm else plain(met) or f"thread {tid}"
-
-
-__all__ = ["ended_by"]

@@ -156,6 +156,3 @@ def finding(model: Model, overlap: Overlap, rows: Sequence[Row], code: Mapping[s
         alternatives=["readers do several such things before they let the lock go"],
         verify=time_under(model, overlap.way.account),
     )
-
-
-__all__ = ["finding", "overlaps"]

@@ -202,6 +202,3 @@ def way_to(model: Model, account: str, key: str, root: str, root_object: str) ->
         if (chain.root, chain.root_object) == (root, root_object)
     )
     return max(found, key=lambda name: found[name], default=root)
-
-
-__all__ = ["behind_ns", "by_pair", "roots_of", "way_to", "with_paths"]

@@ -34,6 +34,3 @@ def made_later(model: Model) -> list[Remedy]:
     if not pages or pages.defrag not in DIRECT or pages.enabled == "never":
         return []
     return [setting(DEFRAG, "defer", pages.defrag)]
-
-
-__all__ = ["COMPACTION", "DEFRAG", "huge_order", "made_later", "order_of"]

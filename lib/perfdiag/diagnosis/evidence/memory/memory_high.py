@@ -15,6 +15,3 @@ def high_rows(model: Model) -> list[Row]:
     hit = [group.events for group in model.facts.memory_groups]
     only_high = any(events.get("high", 0) for events in hit) and not any(events.get("max", 0) for events in hit)
     return rows if only_high else []
-
-
-__all__ = ["CGROUP", "HIGH", "high_rows"]

@@ -187,21 +187,3 @@ def elsewhere_bytes(report: Report) -> int | None:
     # The log prints zones of allowed nodes only, but free pages of all.
     listed = [zone for zone in report.host.zones if zone.node in allowed]
     return max(0, free - sum(zone.free_bytes for zone in listed)) if listed else None
-
-
-__all__ = [
-    "CACHE",
-    "Cause",
-    "Holder",
-    "Holding",
-    "cause_of",
-    "elsewhere_bytes",
-    "fragmented",
-    "group_holdings",
-    "holdings",
-    "in_the_way",
-    "largest_block_bytes",
-    "most_of_group",
-    "spare_bytes",
-    "together_bytes",
-]

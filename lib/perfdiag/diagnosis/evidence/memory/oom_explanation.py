@@ -322,6 +322,3 @@ def _of_cache(held: Sequence[Holding]) -> list[str]:
     unwritten, whole = of.get(Holder.DIRTY, 0), sum(of.get(holder, 0) for holder in CACHE)
     slow = "writeback to a slow disk"
     return [slow] if unwritten and unwritten >= memory_policy.oom_part_share * whole else []
-
-
-__all__ = ["PROBE", "Explained", "explain", "named"]

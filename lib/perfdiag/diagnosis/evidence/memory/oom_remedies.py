@@ -99,6 +99,3 @@ def verify_for(cause: Cause, report: Report) -> str:
         file = f"memory{group.path}/memory.oom_control" if first else f"{group.path.lstrip('/')}/memory.events"
         return steady(plain(f"/sys/fs/cgroup/{file}"), "oom_kill")
     return NO_MORE_KILLS
-
-
-__all__ = ["NO_MORE_KILLS", "remedies_for", "verify_for"]

@@ -103,6 +103,3 @@ def table_of(report: Report) -> tuple[bool, str | None]:
 def largest(report: Report, count: int = 3) -> list[Task]:
     """Return the largest tasks."""
     return sorted(report.tasks, key=lambda task: -task.held_bytes)[:count]
-
-
-__all__ = ["UNKILLABLE", "Choice", "Growth", "Why", "choice_of", "growth_of", "largest", "table_of"]

@@ -64,6 +64,3 @@ def is_own_group(model: Model, report: Report) -> bool:
     """Return whether the limit applies to the target."""
     path = report.group.path if report.of_group and report.group else ""
     return bool(path.strip("/")) and any(group.path.endswith(path) for group in model.facts.memory_groups)
-
-
-__all__ = ["EVENT", "hits_target", "in_window", "is_marked", "is_own_group", "kills_told", "own_pids"]

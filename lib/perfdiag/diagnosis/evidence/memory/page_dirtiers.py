@@ -147,16 +147,3 @@ def connection_evidence(model: Model, device: str) -> list[Evidence]:
         f" {percent(part)} of that waited for its receive window ({size(found.window_bytes)})"
     )
     return [Evidence(text, part, "share", "tcp_info of sock_diag")]
-
-
-__all__ = [
-    "Dirtier",
-    "Dirtiers",
-    "Elsewhere",
-    "connection_evidence",
-    "dirtiers",
-    "dirty_bytes",
-    "most_elsewhere",
-    "own_pids",
-    "rate_evidence",
-]

@@ -91,6 +91,3 @@ def of_group(group: MemoryGroup) -> int | None:
     counted = group.changes or {}
     names = (*(WITH_BELOW + name for name in COUNTERS), *COUNTERS)
     return next((counted[name] for name in names if name in counted), None)
-
-
-__all__ = ["Refaults", "activated", "of_group", "reclaimed", "refaults"]

@@ -114,6 +114,3 @@ def _requests_and_peers_ns(model: Model) -> tuple[int, int]:
     """Return how long requests took, and how long of that they waited for peers."""
     served = [each.line for each in model.exchanges if each.from_outside]
     return sum(line.sum_ns for line in served), sum(line.peers_ns for line in served)
-
-
-__all__ = ["ACCOUNTS", "KERNEL", "ChattyCalls"]

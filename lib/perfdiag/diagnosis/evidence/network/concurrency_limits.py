@@ -164,6 +164,3 @@ def raising(limit: Limit, name: str) -> Remedy:
     if limit.most == 1:
         kinds = "a lock that is held over the call, or a single connection or thread"
     return fix(f"raise the limit, if {name} can take more: look for {kinds}; else make fewer or faster calls")
-
-
-__all__ = ["Limit", "limits", "raising", "turn_claims", "with_limit"]

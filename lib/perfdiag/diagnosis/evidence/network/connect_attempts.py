@@ -97,6 +97,3 @@ def connects_of(model: Model) -> list[Connects]:
 def told_apart(model: Model) -> frozenset[str]:
     """Return the peers for which NET-CONNECT-SLOW explains slow connects, so that no other rule does."""
     return frozenset(each.key for each in connects_of(model) if felt(model, each.waited_ns, 0))
-
-
-__all__ = ["CONNECT", "ID", "Connects", "connects_of", "told_apart"]

@@ -82,6 +82,3 @@ def named(causes: list[Cause]) -> str:
     first = name_of(causes[0][0][1], causes[0][1][0].object)
     others = len({cause[0][1] for cause in causes}) - 1
     return first if not others else f"{first} and {others} other peer{'s' * (others > 1)}"
-
-
-__all__ = ["Cause", "held_ns", "named", "outcomes", "without_timeouts"]

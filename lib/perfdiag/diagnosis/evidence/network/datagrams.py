@@ -58,6 +58,3 @@ def unanswered(model: Model) -> dict[str, int]:
         if line.direction == "lookup" and line.awaited and not line.count:
             found[name_of(line.object, each.object)] = line.open + line.retries + line.unanswered
     return dict(sorted(found.items(), key=lambda item: -item[1]))
-
-
-__all__ = ["Datagrams", "datagrams", "unanswered"]

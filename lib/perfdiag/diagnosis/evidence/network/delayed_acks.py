@@ -116,17 +116,3 @@ def _clustered(whole: Distribution) -> float:
 def counted(model: Model) -> int | None:
     """Return how many acknowledgements this kernel delayed, on any connection; None: not recorded."""
     return model.facts.network_delta("TcpExt.DelayedACKs")
-
-
-__all__ = [
-    "DELAY_NS",
-    "ID",
-    "RECEIVE",
-    "calls_by_connection",
-    "counted",
-    "evidence_of",
-    "lengths",
-    "looks_alike",
-    "telling",
-    "without_delay",
-]

@@ -73,6 +73,3 @@ def arrivals_finding(model: Model) -> Finding | None:
 def _held_by_target(model: Model, late_ns: int) -> bool:
     """Return whether the client is the target, of whose calls this kernel kept the last piece back for most of that."""
     return 2 * sum(call.line.held_ns or 0 for call in own_calls(model.exchanges)[0]) >= late_ns
-
-
-__all__ = ["arrivals_finding", "arriving_each_ns", "delayed_arrivals"]

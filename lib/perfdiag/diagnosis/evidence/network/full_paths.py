@@ -57,6 +57,3 @@ def _by_port(model: Model) -> dict[str, list[schema.Socket]]:
     return groups_by_key(
         (f"port:{socket.local.rpartition(':')[2]}", socket) for socket in connections_of(model).sockets.values()
     )
-
-
-__all__ = ["held_ns", "holds_back", "loses", "queues"]

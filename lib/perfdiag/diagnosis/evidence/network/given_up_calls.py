@@ -45,6 +45,3 @@ def given_up_calls(model: Model, found: PeerWaits) -> Finding | None:
         alternatives=["the peer answers too late for this timeout"],
         verify=fewer(model, f"such waits for {found.name}", count),
     )
-
-
-__all__ = ["given_up_calls"]

@@ -68,6 +68,3 @@ def _evidence(each: Exchange) -> Evidence:
     line = each.line
     text = f"{duration(_ns(each))} of {duration(line.sum_ns)} in {plural(line.count, 'request')} {each.title}"
     return Evidence(f"{text} after their last byte was written", float(_ns(each)), "ns", "tcp_sock")
-
-
-__all__ = ["held_answers"]

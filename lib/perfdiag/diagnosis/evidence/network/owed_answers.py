@@ -98,6 +98,3 @@ def _places(lines: Iterable[schema.Silent | schema.Exchange]) -> str:
 def place(object: str) -> str:
     """Return where requests come in, as it is shown."""
     return printable(object.replace("port:", "port ", 1))
-
-
-__all__ = ["came_by_datagram", "owed", "place"]

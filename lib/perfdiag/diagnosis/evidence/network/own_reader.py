@@ -22,6 +22,3 @@ def reader_that_asks(model: Model, rows: Sequence[Row]) -> ThreadLedger | None:
     calls = [each.line for each in model.exchanges if not each.served and each.line.object in keys]
     answered = sum(line.count for line in calls)
     return readers[0] if 2 * answered < sum(line.count + line.unanswered + line.open for line in calls) else None
-
-
-__all__ = ["reader_that_asks"]

@@ -124,6 +124,3 @@ def _answers(calls: Sequence[schema.Exchange], keys: set[str]) -> int | None:
     if {line.object for line in calls} != keys or any(line.unanswered for line in calls):
         return None
     return sum(line.count for line in calls)
-
-
-__all__ = ["PeerWaits", "waits_for"]

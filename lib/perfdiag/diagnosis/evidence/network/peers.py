@@ -180,6 +180,3 @@ def round_trip_ns(sockets: Iterable[schema.Socket]) -> int | None:
 
 
 ACCOUNTS = ("net.receive", "net.connect", "net.send")
-
-
-__all__ = ["ACCOUNTS", "Connections", "Peer", "connections_of", "peer_of", "round_trip_ns"]

@@ -55,6 +55,3 @@ def _ns(exchange: Exchange) -> int:
 def _evidence(each: Exchange) -> Evidence:
     text = f"{duration(_ns(each))} of timeouts after the last byte of {each.line.resent:,} answers {each.title}"
     return Evidence(text, float(_ns(each)), "ns", "tcp_retransmit_skb")
-
-
-__all__ = ["FIND_DROPS", "resent_answers"]

@@ -40,6 +40,3 @@ def larger_buffer(model: Model) -> Remedy:
         "let the program ask for a larger send buffer (SO_SNDBUF; nginx: sndbuf= of listen), or none so that the kernel"
         f" sizes it{sized}"
     )
-
-
-__all__ = ["kept_by_buffer", "kept_by_way", "larger_buffer"]

@@ -37,6 +37,3 @@ def on_this_host(model: Model, rows: Sequence[Row]) -> Finding:
         remedies=[fix(f"see what delays the server: {ways}")],
         verify=time_under(model, *dict.fromkeys(row.account for row in rows)),
     )
-
-
-__all__ = ["on_this_host"]

@@ -9,6 +9,3 @@ def tells_of_requests(model: Model) -> bool:
     """Return whether waits to receive from clients are known to be inside of requests: they then belong to
     NET-SLOW-CLIENT."""
     return model.measured("requests") and any(each.served for each in model.exchanges)
-
-
-__all__ = ["tells_of_requests"]

@@ -155,6 +155,3 @@ def _measure(model: Model, call: Exchange) -> Remedy:
         return fix("measure the peer: run perfdiag latency there")
     host = "on this host" if peer.local else f"on {plain(peer.address)}"
     return fix(f"measure the peer, {host}: perfdiag latency --port {peer.port}")
-
-
-__all__ = ["are_dead", "outstanding", "sent_again"]

@@ -42,6 +42,3 @@ def clients_finding(model: Model, connections: Connections, group: list[Row]) ->
         alternatives=["idle connections", *([in_pieces] if looks_alike(model, connections, group) else [])],
         verify=measured(model, f"less waiting for clients while they send, now {duration(whole.sum_ns)}"),
     )
-
-
-__all__ = ["clients_finding"]

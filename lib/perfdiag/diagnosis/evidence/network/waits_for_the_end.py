@@ -55,6 +55,3 @@ def waits_for_the_end(model: Model, found: PeerWaits) -> Finding | None:
         alternatives=[_WORKS_ON],
         verify=fewer(model, f"such waits for {found.name}", count),
     )
-
-
-__all__ = ["waits_for_the_end"]

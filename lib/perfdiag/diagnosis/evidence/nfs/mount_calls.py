@@ -239,20 +239,3 @@ def _since_mount(mount: NfsMount | None) -> RoundTrip | None:
         return None
     mean = sum(each.answer_ns for each in calls) / count
     return RoundTrip(mean, mean / 2, f"mean of {count:,} cheap calls since the mount", "/proc/self/mountstats")
-
-
-__all__ = [
-    "CHEAP",
-    "MODIFYING",
-    "NOTHING",
-    "Procedure",
-    "RoundTrip",
-    "Served",
-    "counted",
-    "late",
-    "procedures",
-    "requests",
-    "round_trip",
-    "served",
-    "usual_ns",
-]

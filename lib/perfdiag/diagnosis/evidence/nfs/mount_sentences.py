@@ -171,18 +171,3 @@ def doubts(model: Model, use: Use) -> list[str]:
         else "",
         "calls are counted in milliseconds, without a distribution" if use.in_milliseconds else "",
     ]
-
-
-__all__ = [
-    "above_disk",
-    "calls_evidence",
-    "disk_evidence",
-    "doubts",
-    "flush_evidence",
-    "mount_evidence",
-    "nfsd_evidence",
-    "nfsd_part",
-    "own_program",
-    "server_of",
-    "trip_evidence",
-]

@@ -222,16 +222,3 @@ def _use(model: Model, key: str, rows: Mapping[str, Sequence[Row]], flushes: Seq
         probe if known else "",
         in_milliseconds,
     )
-
-
-__all__ = [
-    "COMMIT",
-    "LOCK",
-    "METADATA",
-    "NFS",
-    "READ",
-    "WRITE",
-    "Parts",
-    "Use",
-    "uses",
-]

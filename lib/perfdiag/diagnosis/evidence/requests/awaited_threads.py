@@ -171,6 +171,3 @@ def _remedy(waits: Waits) -> str:
     if len(waits.tids) > 1:
         return f"see what {waits.name} do: their time is these requests'; give them less to do, or add such threads"
     return f"see what {waits.name} does: its time is these requests'; give it less to do, or add such threads"
-
-
-__all__ = ["finding", "in_turn"]

@@ -128,19 +128,3 @@ def without_time(model: Model, id: str, none: str) -> Check | Silence:
 
 def _low(bucket: int) -> int:
     return fine_edges_ns(bucket)[0]
-
-
-__all__ = [
-    "by_peer",
-    "claimed",
-    "felt",
-    "fine_or_unknown",
-    "longer",
-    "longer_ns",
-    "not_followed",
-    "of_requests_ns",
-    "or_unknown",
-    "severity",
-    "spread",
-    "without_time",
-]

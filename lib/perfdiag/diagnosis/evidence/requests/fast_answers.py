@@ -46,6 +46,3 @@ def is_fast_server(model: Model) -> bool:
     followed = not not_followed(model) and not any(line.declined or line.untimed for line in lines)
     asked = sum(line.count for line in lines) >= general_policy.requests_of_server
     return asked and followed and answers_fast(model)
-
-
-__all__ = ["answering_ns", "answers_fast", "is_fast_server", "no_answer_is_slow"]

@@ -72,6 +72,3 @@ def _mostly(thread: ThreadLedger) -> str:
     """Return in which account a thread mostly has it."""
     had = {account: ns for account, ns in times_of(thread.accounts) if account.startswith(OF_CPUS)}
     return max(had, key=lambda account: had[account])
-
-
-__all__ = ["InterpreterLock", "interpreter_lock"]

@@ -70,6 +70,3 @@ def _unseen(model: Model) -> str:
     """Return how many calls ended unseen while the kernel did not run the BPF program."""
     skipped = model.coverage.lost.get("calls_skipped", 0)
     return f"; {skipped:,} ends of calls on this host, of any process, were not seen" if skipped else ""
-
-
-__all__ = ["kept_operations", "kept_requests"]

@@ -71,6 +71,3 @@ def _part(model: Model, finding: Finding, pair: Pair) -> float:
     whole = by_pair(model).get(pair, 0) if wanted is not None else model.ns(pair[0])
     wanted = finding.claims.get(pair[0], 0) if wanted is None else wanted
     return min(1.0, wanted / whole) if whole else 0.0
-
-
-__all__ = ["with_loops"]

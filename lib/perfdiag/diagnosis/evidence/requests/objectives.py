@@ -58,6 +58,3 @@ def _there(model: Model, calls: bool, names: list[str]) -> str:
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
-
-
-__all__ = ["is_call", "times_operations", "without_match"]

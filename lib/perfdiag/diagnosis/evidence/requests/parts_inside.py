@@ -40,6 +40,3 @@ def _unread_ns(time: RequestTime, account: str) -> int:
 
 def _sum_ns(account: str, rows: Mapping[tuple[str, str], int]) -> int:
     return sum(ns for (name, _), ns in rows.items() if name == account)
-
-
-__all__ = ["parts_inside"]

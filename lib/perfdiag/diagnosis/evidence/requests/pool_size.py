@@ -13,6 +13,3 @@ def pool_size(model: Model) -> int:
     readers = sum(thread.threads for thread in model.threads if thread.requests_read)
     inside = model.requests_inside
     return readers if inside is not None and inside.most == readers and not inside.unseen else 0
-
-
-__all__ = ["pool_size"]

@@ -85,6 +85,3 @@ def _part_of_parked(model: Model, time: RequestTime, finding: Finding) -> float:
         if isinstance(claim, tuple) and claim in time.rows and pairs.get(claim)
     )
     return min(1.0, sum(parts) / whole) if whole else 0.0
-
-
-__all__ = ["with_queues"]

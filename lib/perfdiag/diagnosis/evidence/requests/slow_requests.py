@@ -179,6 +179,3 @@ def _follow(model: Model) -> str:
     """Return where to look for what requests wait for; the profile of a runtime shows its tasks."""
     kind = scheduler_of(row.key for row in model.rows_of(WORK))
     return _TASKS.format(tasks=kind.tasks, tells=kind.tells) if kind else _NOT_FOLLOWED
-
-
-__all__ = ["slow_requests", "with_remedies"]

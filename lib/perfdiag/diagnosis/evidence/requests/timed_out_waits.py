@@ -43,6 +43,3 @@ def all_wait_at_once(model: Model) -> int:
     number = pool_size(model)
     levels = model.requests_inside.levels if model.requests_inside else ()
     return number if number > 1 and 2 * above_ns(levels, number - 1) > above_ns(levels, 0) else 0
-
-
-__all__ = ["all_wait_at_once", "timed_out"]

@@ -53,6 +53,3 @@ def taken_ns(exchange: Exchange) -> int:
 
 def _each_ns(exchange: Exchange) -> float:
     return taken_ns(exchange) / exchange.line.count
-
-
-__all__ = ["held_by", "taken_ns", "that_hold_workers"]

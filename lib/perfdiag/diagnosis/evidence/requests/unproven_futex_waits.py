@@ -186,6 +186,3 @@ def _for_whom(model: Model, time: RequestTime, key: str, seen: Mapping[tuple[str
 def _name(model: Model, tid: int) -> str:
     thread = thread_of(model, tid)
     return thread.name if thread else ended_by(model, model.rows_of(PARKED), tid)
-
-
-__all__ = ["Waits", "parked_waits"]

@@ -138,18 +138,3 @@ def read_after(delays: Latencies) -> Evidence:
         return Evidence("no request was read", 0.0, "count", "sockets")
     text = f"{delays.count:,} requests waited to be read: {spread(delays)}"
     return Evidence(text, float(delays.sum_ns), "ns", "sockets")
-
-
-__all__ = [
-    "delays_of",
-    "followed_time",
-    "hardly_unread",
-    "hold_loops",
-    "hold_readers",
-    "is_felt",
-    "is_held_up",
-    "meanwhile",
-    "queue_claims",
-    "read_after",
-    "unread_ns",
-]

@@ -59,6 +59,3 @@ def _waited_for(model: Model, root: str) -> str:
     tid, ns = max(ns_by_tid.items(), key=lambda item: item[1], default=(0, 0))
     thread = thread_of(model, tid)
     return thread.name if thread and ns > locks_policy.holder_share * ns_by_tid.total() else ""
-
-
-__all__ = ["waiting_readers"]

@@ -161,20 +161,3 @@ def comm_of(key: str) -> str:
     """Return the name in "task:PID:COMM", colons included; "task:PID" has only the number."""
     parts = key.split(":", 2)
     return f"process {parts[1]} {NAME_NOT_KEPT}" if len(parts) == 2 else parts[2] or NO_NAME
-
-
-__all__ = [
-    "KERNEL_THREADS",
-    "Competition",
-    "all_ns",
-    "claims",
-    "comm_of",
-    "competition",
-    "felt",
-    "long_ns",
-    "named_waits",
-    "no_competition",
-    "surely_neighbours",
-    "unnamed",
-    "what_is_missing",
-]

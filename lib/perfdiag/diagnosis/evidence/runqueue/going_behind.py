@@ -36,6 +36,3 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
         f"lower the priority of {who}: {yields}; note the present values first: ps -o pid,cls,ni,cgroup -p {pids}"
         f" (if cgroup differs, lower the cpu.weight of theirs; FF and RR are real-time: chrt -a -o -p 0 {named[0][1]})"
     )
-
-
-__all__ = ["go_behind", "perhaps_yielding"]

@@ -57,6 +57,3 @@ def _woken(model: Model) -> int:
     """Return how many of the target's waits its own threads ended, as far as known."""
     own = {thread.tid for thread in model.threads} - {0}
     return sum(row.waker_count for row in model.rows if row.waker_tid in own)
-
-
-__all__ = ["ID", "handovers"]

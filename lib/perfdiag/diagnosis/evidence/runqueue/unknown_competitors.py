@@ -76,6 +76,3 @@ def without_names(model: Model, inferred_ns: int) -> list[Evidence]:
             "ledger",
         )
     ]
-
-
-__all__ = ["most_behind_own_ns", "of_neighbours", "on_cpu_ns", "queued_ns", "without_names"]

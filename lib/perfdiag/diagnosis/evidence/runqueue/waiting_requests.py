@@ -85,6 +85,3 @@ def _crowd(model: Model) -> _Crowd | None:
     mean = sum(each.level * each.sum_ns for each in inside.levels) / any_ns
     cpus = usable_cpus(model)
     return _Crowd(mean, cpus, model.ns(*CPU) / (cpus * model.window_ns))
-
-
-__all__ = ["waiting_requests"]

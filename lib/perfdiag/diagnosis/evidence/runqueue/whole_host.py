@@ -30,6 +30,3 @@ def host(model: Model) -> list[Evidence]:
         placed = ": threads wait because of placement" if idle >= runqueue_policy.idle_cpus_share else ""
         found.append(Evidence(f"{percent(idle)} of the host's CPU time was idle{placed}", idle, "share", "/proc/stat"))
     return found
-
-
-__all__ = ["host"]

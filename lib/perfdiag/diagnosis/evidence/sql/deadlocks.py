@@ -56,6 +56,3 @@ def deadlock_of(model: Model, rows: Sequence[Row]) -> Deadlock | None:
     ):
         return None
     return Deadlock(looks, waits, len(waiters))
-
-
-__all__ = ["Deadlock", "deadlock_of"]

@@ -118,6 +118,3 @@ def name_of(model: Model, pid: int) -> str:
     """Return a session for people."""
     thread = thread_of(model, pid)
     return named(thread.comm, pid) if thread else f"process {pid}"
-
-
-__all__ = ["Behind", "behind", "idle", "name_of"]

@@ -94,6 +94,3 @@ def root_of(model: Model, keys: Sequence[str], waited_ns: int) -> Root | None:
 def _tells(model: Model, account: str, key: str) -> bool:
     """Return whether an object is worth a word beside its account."""
     return bool(key) and not (account == EVENTS and wait_of(model, key) is None)
-
-
-__all__ = ["Root", "root_of"]

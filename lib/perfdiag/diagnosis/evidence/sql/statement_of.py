@@ -59,6 +59,3 @@ def _on_one(finding: Finding, most: dict[str, tuple[int, str]]) -> Finding:
         headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,
         evidence=[*finding.evidence, shown],
     )
-
-
-__all__ = ["in_short", "with_statements"]

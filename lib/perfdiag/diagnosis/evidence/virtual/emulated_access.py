@@ -50,6 +50,3 @@ def sampled(part: Part, samples: CpuSamples, what: str, ns: int, model: Model) -
         "stack samples",
         error=error_ns,
     )
-
-
-__all__ = ["CLOCK_READS", "DRIVERS", "EMULATED", "said", "sampled"]

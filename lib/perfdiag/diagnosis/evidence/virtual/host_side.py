@@ -93,6 +93,3 @@ def queued(model: Model) -> Queued | None:
     if behind and behind.object:
         text += f", mostly behind {plain(behind.object)}"
     return Queued(part, [Evidence(text, float(ns), "ns", "run queue of its host")])
-
-
-__all__ = ["Bound", "Queued", "of_clock", "of_driver", "queued"]

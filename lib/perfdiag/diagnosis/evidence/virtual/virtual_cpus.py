@@ -112,17 +112,3 @@ def grouped(lines: Iterable[tuple[str, schema.VmExit]]) -> dict[str, Exits]:
     groups = groups_by_key((name, line) for name, line in lines)
     found = {name: Exits(tuple(members)) for name, members in groups.items()}
     return dict(sorted(found.items(), key=lambda item: (-item[1].running_ns, item[0])))
-
-
-__all__ = [
-    "BUSY",
-    "Exits",
-    "grouped",
-    "limited",
-    "none_ran",
-    "per_second",
-    "reason",
-    "reasonless_ns",
-    "runs_guests",
-    "unknown",
-]

@@ -145,6 +145,3 @@ def _functions(samples: CpuSamples) -> list[Evidence]:
         if hottest
         else []
     )
-
-
-__all__ = ["bound"]

@@ -247,6 +247,3 @@ def _other_governor(policies: Sequence[FrequencyPolicy]) -> list[Remedy]:
         undo, value = f"cpupower frequency-set -f {fixed_hz // 1000}kHz", f"governor userspace, {fixed_hz // 1000} kHz"
     value += f", energy preference {plain(preference)}" if preference else ""
     return [attempt("cpupower frequency-set -g performance", undo, value)]
-
-
-__all__ = ["low_clock"]

@@ -204,6 +204,3 @@ def _packets(model: Model) -> list[Evidence]:
         Evidence(f"{packets / seconds:,.0f} packets/s on {name}", packets / seconds, "1/s", "/sys/class/net")
         for packets, name in sorted(found, reverse=True)[:1]
     ]
-
-
-__all__ = ["heavy"]

@@ -170,6 +170,3 @@ def _paths(samples: CpuSamples, found: Sequence[Work]) -> list[Evidence]:
         first = hottest[0][1]
         paths.append(Evidence(text, first.share, "share", FUNCTIONS, error=first.error, kind=EvidenceKind.FUNCTIONS))
     return paths
-
-
-__all__ = ["kernel_heavy"]

@@ -229,6 +229,3 @@ def _what_for(purposes: Sequence[Work]) -> str:
 
 def _load(thread: ThreadLedger) -> float:
     return cpu_ns(thread) / thread.wall_ns if thread.wall_ns else 0.0
-
-
-__all__ = ["single_thread"]

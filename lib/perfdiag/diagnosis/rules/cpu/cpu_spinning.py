@@ -134,6 +134,3 @@ def _evidence(model: Model, loop: Loop, missed_ns: int) -> list[Evidence]:
         text = f"{duration(missed_ns)} own threads waited for each other's CPU"
         found.append(Evidence(text, float(missed_ns), "ns", "ledger"))
     return found
-
-
-__all__ = ["ID", "cpu_spinning"]

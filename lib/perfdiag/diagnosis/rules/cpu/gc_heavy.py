@@ -118,6 +118,3 @@ def _queues(model: Model, garbage: Collection) -> dict[Claim, int]:
 
 def _waits(ns: int, what: str, probe: str) -> list[Evidence]:
     return [Evidence(f"{duration(ns)} of {what}", float(ns), "ns", probe)] if ns else []
-
-
-__all__ = ["collects_garbage"]

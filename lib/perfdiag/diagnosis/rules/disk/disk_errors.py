@@ -186,6 +186,3 @@ def _trouble(model: Model) -> list[LogLine]:
         for line in lines
     }
     return sorted(found.values(), key=lambda line: line.at_ns)
-
-
-__all__ = ["errors"]

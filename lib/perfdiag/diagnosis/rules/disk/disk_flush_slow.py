@@ -6,9 +6,7 @@ from functools import partial
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH
 from perfdiag.diagnosis.evidence.disk.wait_judgement import MEASURED, judge
-from perfdiag.diagnosis.rule import (
-    rule,
-)
+from perfdiag.diagnosis.rule import rule
 
 rule(
     FLUSH.id,
@@ -30,6 +28,3 @@ rule(
     ),
     verify="Flushes take less than 4 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, FLUSH))
-
-
-__all__: list[str] = []

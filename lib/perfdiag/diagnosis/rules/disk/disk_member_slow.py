@@ -139,6 +139,3 @@ def _check(model: Model, found: Comparison) -> str:
         f"iostat -x 1 {shlex.join(names)}",
         f"{column} of {shown} near {duration(found.peer_ns)}, now {duration(found.slow_ns)}",
     )
-
-
-__all__ = ["member_slow"]

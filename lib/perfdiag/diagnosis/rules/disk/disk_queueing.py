@@ -162,6 +162,3 @@ def _scheduler(model: Model, where: Backing) -> list[Remedy]:
         if disk and disk.scheduler and fitting and disk.scheduler not in (fitting, "mq-deadline"):
             found.append(setting(f"/sys/block/{disk.whole}/queue/scheduler", fitting, disk.scheduler))
     return found
-
-
-__all__ = ["queueing"]

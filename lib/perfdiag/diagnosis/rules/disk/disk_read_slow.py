@@ -6,9 +6,7 @@ from functools import partial
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import READ
 from perfdiag.diagnosis.evidence.disk.wait_judgement import MEASURED, judge
-from perfdiag.diagnosis.rule import (
-    rule,
-)
+from perfdiag.diagnosis.rule import rule
 
 rule(
     READ.id,
@@ -26,6 +24,3 @@ rule(
     remedies="A larger cache, an index, larger sequential reads, or a faster disk.",
     verify="Reads take less than 2 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, READ))
-
-
-__all__: list[str] = []

@@ -173,6 +173,3 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[Claim, int]) 
             f" aqu-sz under {IN_FLIGHT[item.where.medium]}, now {load.in_flight:.1f}",
         ),
     )
-
-
-__all__ = ["saturated"]

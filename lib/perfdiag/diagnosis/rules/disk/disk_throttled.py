@@ -186,6 +186,3 @@ def _raised(limit: Limit) -> Remedy:
             f"{path}/io.max", f"{limit.device} {limit.key}={wanted}", f"{limit.device} {limit.key}={limit.value}"
         )
     return setting(f"{path}/{VERSION_1_FILES[limit.key]}", f"{limit.device} {wanted}", f"{limit.device} {limit.value}")
-
-
-__all__ = ["throttled"]

@@ -6,9 +6,7 @@ from functools import partial
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import WRITE
 from perfdiag.diagnosis.evidence.disk.wait_judgement import MEASURED, judge
-from perfdiag.diagnosis.rule import (
-    rule,
-)
+from perfdiag.diagnosis.rule import rule
 
 rule(
     WRITE.id,
@@ -25,6 +23,3 @@ rule(
     remedies="Fewer or larger writes, or a faster disk.",
     verify="Writes take less than 2 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, WRITE))
-
-
-__all__: list[str] = []

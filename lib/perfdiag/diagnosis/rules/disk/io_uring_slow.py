@@ -97,6 +97,3 @@ def io_uring(model: Model) -> Iterable[Outcome]:
         alternatives=["idle waits without requests in flight"] * uncounted,
         verify=shorter(model, "waits in wait.io_uring", typical, disk_policy.slow_completion_ns),
     )
-
-
-__all__ = ["io_uring"]

@@ -172,6 +172,3 @@ def _remedies(model: Model, case: Case) -> list[Remedy]:
         on, off = f"losetup --direct-io=on {device}", f"losetup --direct-io=off {device}"
         found.insert(0, attempt(on, off, f"direct I/O of {device} off"))
     return found
-
-
-__all__ = ["storage_loop"]

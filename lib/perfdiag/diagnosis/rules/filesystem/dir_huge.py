@@ -263,6 +263,3 @@ def _searches_one(samples: CpuSamples) -> str:
     if searching >= filesystem_policy.directory_samples and searching >= filesystem_policy.walking_share * opening:
         return f"{searching:,} of {opening:,} look-up samples walk entries"
     return ""
-
-
-__all__ = ["huge"]

@@ -103,6 +103,3 @@ def _finding(model: Model, each: FileSystem) -> Finding | None:
         ],
         verify=checked("df -h; df -i", f"{name} has space and inodes"),
     )
-
-
-__all__ = ["full"]

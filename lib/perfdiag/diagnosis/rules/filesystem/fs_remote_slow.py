@@ -175,6 +175,3 @@ def _remote_remedies(fstype: str, typical: int, daemon: tuple[str, str]) -> list
     if typical < filesystem_policy.slow_answer_ns:
         return [fix("make fewer round trips: keep small files, locks and databases local; copy whole files"), first]
     return [first, fix("keep files with many small synchronous operations on a local file system")]
-
-
-__all__ = ["remote"]

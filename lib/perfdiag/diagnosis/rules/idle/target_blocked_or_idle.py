@@ -50,6 +50,3 @@ def target_blocked_or_idle(model: Model) -> Iterable[Outcome]:
         remedies=[fix(f"{when}{shows_stacks(model, max(threads, key=lambda thread: thread.ns(PARKED)).pid)}")],
         verify=measured(model, "while work is sent, no thread stays blocked"),
     )
-
-
-__all__ = ["target_blocked_or_idle"]

@@ -48,6 +48,3 @@ def target_idle(model: Model) -> Iterable[Outcome]:
         remedies=[fix(tasks.tells if tasks else "if work should have come, look at who sends it")],
         verify=measured(model, f"while work is sent, busy for more than {duration(model.busy_ns)}"),
     )
-
-
-__all__ = ["target_idle"]

@@ -46,6 +46,3 @@ def target_sleeps(model: Model) -> Iterable[Outcome]:
         remedies=[fix(each) for each in (found.advice, found.look) if each],
         verify=less(model, TIMER, found.ns),
     )
-
-
-__all__ = ["target_sleeps"]

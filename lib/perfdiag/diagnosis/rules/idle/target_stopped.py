@@ -102,6 +102,3 @@ def _who(model: Model) -> str:
     threads = sorted((t for t in model.threads if t.ns(STOPPED)), key=lambda t: (-t.ns(STOPPED), t.tid))
     told = [f"{t.name} {duration(t.ns(STOPPED))}, {t.accounts[STOPPED].count} times" for t in threads]
     return f"stopped: {first_of(told, SHOWN)}"
-
-
-__all__ = ["target_stopped"]

@@ -80,6 +80,3 @@ def _finding(model: Model, each: Stopped, machine: JavaMachine, a_second: float)
         verify=time_under(model, "runtime.safepoint"),
         inside=True,
     )
-
-
-__all__ = ["fast"]

@@ -107,6 +107,3 @@ def _remedies(pid: int, full: float | None, cause: str) -> list[Remedy]:
     larger = fix("raise -Xmx, or keep less in memory; jcmd PID GC.class_histogram shows what".replace("PID", str(pid)))
     less = fix("allocate less: async-profiler -e alloc, or jcmd PID JFR.start, show where".replace("PID", str(pid)))
     return [larger, less] if full is None or full >= jvm_policy.old_generation_full_share else [less, larger]
-
-
-__all__ = ["pressure"]

@@ -93,6 +93,3 @@ def _finding(model: Model, each: Stopped) -> Finding:
         verify=checked(f"jstat -gcutil {each.pid} 1s", "O, the old generation, falls well below 100 after each FGC"),
         inside=True,
     )
-
-
-__all__ = ["exhausted", "full_ns"]

@@ -125,6 +125,3 @@ def _evidence(machine: JavaMachine, pool: Pool) -> list[Evidence]:
     if machine.cause:
         found.append(Evidence(f"last collection: {machine.cause}", float(machine.collections), "count", COUNTERS))
     return found
-
-
-__all__ = ["metaspace"]

@@ -124,6 +124,3 @@ def _remedies(model: Model, wait: StopWait) -> list[Remedy]:
     if wait.account.startswith(("ipc.", "net.")):
         return [*found, fix("write the log to a file (-Xlog:...:file=PATH) instead of standard output")]
     return [*found, fix("write it to a tmpfs; for the counters' page in /tmp: -XX:+PerfDisableSharedMem")]
-
-
-__all__ = ["paused"]

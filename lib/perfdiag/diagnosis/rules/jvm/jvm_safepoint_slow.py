@@ -131,6 +131,3 @@ def _evidence(machine: JavaMachine, each: Stopped) -> list[Evidence]:
         text = f"{duration(machine.collecting_ns)} of that for collections"
         found.append(Evidence(text, float(machine.collecting_ns), "ns", COUNTERS))
     return [*found, *each.waits()]
-
-
-__all__ = ["slow"]

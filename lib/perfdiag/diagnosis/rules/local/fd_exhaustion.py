@@ -249,6 +249,3 @@ def _remedies(model: Model, descriptors: Descriptors) -> list[Remedy]:
         ),
         find,
     ]
-
-
-__all__ = ["exhaustion"]

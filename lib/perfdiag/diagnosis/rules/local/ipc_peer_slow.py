@@ -276,6 +276,3 @@ def _in_turn(model: Model, rows: list[Row]) -> str:
     # A pipe may end in the same process, and so may a socket that it made.
     beside = maker_pid(rows[0].key) in {None, *waiting} and len([thread for thread in ran if thread.pid in waiting]) > 1
     return f"other threads of {subject(model)}" if beside else ""
-
-
-__all__ = ["peer_slow"]

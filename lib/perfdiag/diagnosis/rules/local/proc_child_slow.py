@@ -226,6 +226,3 @@ def _children(model: Model, parent: ThreadLedger) -> Children:
         return Children("They", sums, own, "/proc/PID/status")
     limit = f"it is unknown whose children these processes of {subject(model)} are"
     return Children("Processes that may be its children", sums, others, "/proc/PID/status", limit)
-
-
-__all__ = ["child_slow"]

@@ -226,6 +226,3 @@ def _remedies(model: Model) -> Sequence[Remedy]:
     )
     programs = any(event.name == "exec" for event in model.events)
     return [starting, early, huge] if programs else [early, starting, huge]
-
-
-__all__ = ["ID", "fork_slow"]

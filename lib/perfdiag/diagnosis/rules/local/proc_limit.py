@@ -128,6 +128,3 @@ def _user(model: Model, each: UserAtLimit) -> Finding:
         alternatives=["a leak, which a higher limit only delays"],
         verify=checked(f"ps -L -U {each.user} | wc -l", f"stays below {each.limit:,}"),
     )
-
-
-__all__ = ["limit_of_tasks"]

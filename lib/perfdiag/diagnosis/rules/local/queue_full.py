@@ -103,6 +103,3 @@ def _reader(rows: list[Row]) -> int:
     ended = sums_by_key((row.waker_tid, row.waker_count) for row in rows if row.waker_tid)
     tid, count = max(ended.items(), key=lambda item: item[1], default=(0, 0))
     return tid if count and count >= local_policy.queue_reader_share * together(rows).count else 0
-
-
-__all__ = ["queue_full"]

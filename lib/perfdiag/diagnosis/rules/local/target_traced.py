@@ -92,6 +92,3 @@ def _finding(model: Model, tracers: Mapping[int, int], stops: int, stopped_ns: i
         verify=checked(f"grep TracerPid /proc/{min(tracers)}/status", f"TracerPid: 0, now {others[0].pid}"),
         others=others,
     )
-
-
-__all__ = ["target_traced"]

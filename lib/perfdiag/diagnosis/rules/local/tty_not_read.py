@@ -89,6 +89,3 @@ def _finding(model: Model, rows: list[Row], part: float) -> Finding:
         alternatives=["a serial console, which is as slow as its line"],
         verify=time_under(model, "kernel.other"),
     )
-
-
-__all__ = ["not_read"]

@@ -336,6 +336,3 @@ def _remedies(model: Model, rows: list[Row], code: str, holder: Holder | None) -
     if model.header.options.stacks == "all":
         finds = f"the waiting code has no names here; {shows_stacks(model, rows[0].pid)} may show them"
     return [*([fix(root)] if root else []), fix(f"{finds}; shorten the locked section or split the lock")]
-
-
-__all__ = ["contention"]

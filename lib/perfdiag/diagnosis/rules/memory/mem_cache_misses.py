@@ -242,6 +242,3 @@ def _remedies(again: Refaults) -> list[Remedy]:
     if again.group.events.get("max", 0) or again.group.events.get("high", 0):
         return [fix("raise the memory limit of its cgroup, or use less memory in it (see MEM-CGROUP-LIMIT)"), less]
     return [fix("set memory.low on its cgroup, give other processes less memory, or add memory")]
-
-
-__all__ = ["cache_misses"]

@@ -214,6 +214,3 @@ def _limit_remedies(group: MemoryGroup | None) -> list[Remedy]:
             ),
         )
     return remedies
-
-
-__all__ = ["cgroup_limit"]

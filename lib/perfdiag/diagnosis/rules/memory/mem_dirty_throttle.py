@@ -243,6 +243,3 @@ def _written(model: Model, device: str) -> tuple[int | None, int | None]:
     known = [process.written_bytes for process in processes if process.written_bytes is not None]
     disk = model.facts.disks.get(device)
     return sum(known) if known else None, disk.activity.written_bytes if disk and disk.activity else None
-
-
-__all__ = ["dirty"]

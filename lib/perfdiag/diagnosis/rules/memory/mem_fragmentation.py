@@ -97,6 +97,3 @@ def _remedies(model: Model, *, huge: bool) -> list[Remedy]:
         return [fix("find the user of large pieces: jumbo frames, ring sizes and buffers of network drivers")]
     reserve = fix("allocate huge pages early: at program start, or as hugetlb pages at boot")
     return [*made_later(model), reserve]
-
-
-__all__ = ["fragmentation"]

@@ -114,6 +114,3 @@ def _remedies(group: MemoryGroup | None) -> list[Remedy]:
         setting(f"{group.path}/memory.high", str(round(present * memory_policy.trial_high_factor)), str(present)),
         less,
     ]
-
-
-__all__ = ["high_throttle"]

@@ -191,6 +191,3 @@ def _touching(model: Model) -> Evidence | None:
         kind=EvidenceKind.FUNCTIONS,
         error=STANDARD_ERRORS * math.sqrt(part * (1 - part) / whole) if count < whole else min(1.0, 3 / whole),
     )
-
-
-__all__ = ["major_faults"]

@@ -92,6 +92,3 @@ def _reclaim_remedies(model: Model) -> list[Remedy]:
             ),
         )
     return remedies
-
-
-__all__ = ["reclaim"]

@@ -116,6 +116,3 @@ def _swap_remedies(model: Model, *, short_now: bool) -> list[Remedy]:
         low, present = (f"sysctl -w vm.swappiness={value}" for value in (LOW_SWAPPINESS, swap.swappiness))
         remedies.insert(0, attempt(low, present, f"vm.swappiness = {swap.swappiness}"))
     return remedies
-
-
-__all__ = ["swap_in"]

@@ -186,6 +186,3 @@ def _remedies() -> list[Remedy]:
         ),
         fix("if it needs more than one node: numactl --interleave=all COMMAND"),
     ]
-
-
-__all__ = ["remote"]

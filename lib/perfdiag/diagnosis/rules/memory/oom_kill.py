@@ -179,6 +179,3 @@ def _marked(model: Model, event: schema.Event, more: int = 0) -> Finding:
         mechanism=Mechanism.FAILED,
         others=_victims(report.victims),
     )
-
-
-__all__ = ["oom_kill"]

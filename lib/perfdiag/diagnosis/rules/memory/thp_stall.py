@@ -113,6 +113,3 @@ def _finding(model: Model, ns: int, stalls: int, wanted: int) -> Finding:
         alternatives=["other large pages: driver buffers, hugetlbfs"],
         verify=time_under(model, COMPACTION),
     )
-
-
-__all__ = ["huge_pages"]

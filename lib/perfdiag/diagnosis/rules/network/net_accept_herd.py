@@ -205,6 +205,3 @@ def _remedies() -> list[Remedy]:
         ),
         fix("reduce the number of workers that wait for connections: every connection wakes each of them"),
     ]
-
-
-__all__ = ["accept_herd"]

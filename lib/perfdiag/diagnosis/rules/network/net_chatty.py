@@ -108,6 +108,3 @@ def _finding(model: Model, calls: ChattyCalls) -> Finding:
 def _sending(ns: int) -> Evidence:
     text = f"{duration(ns)} in the kernel to send the questions and receive the answers"
     return Evidence(text, float(ns), "ns", "stack samples")
-
-
-__all__ = ["chatty"]

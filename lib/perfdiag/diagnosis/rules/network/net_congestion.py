@@ -108,6 +108,3 @@ def _congestion_remedies(model: Model, socket: schema.Socket) -> list[Remedy]:
     ):
         remedies.insert(0, attempt(f"sysctl -w {slow_start}=0", f"sysctl -w {slow_start}=1", f"{slow_start} = 1"))
     return remedies
-
-
-__all__ = ["congestion"]

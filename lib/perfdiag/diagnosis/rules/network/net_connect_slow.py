@@ -212,6 +212,3 @@ def _remedies(model: Model, connects: Connects) -> list[Remedy]:
     )
     pool = fix("keep connections open and share them (a pool)")
     return [dead, queue, pool] if connects.none_succeeded else [queue, dead, pool]
-
-
-__all__ = ["connect_slow"]

@@ -145,6 +145,3 @@ def _held_evidence(calls: Sequence[Exchange]) -> list[Evidence]:
     count = sum(call.line.count for call in calls)
     text = f"{duration(held_ns)} of {duration(sum_ns)} in {count:,} calls before their last piece was sent"
     return [Evidence(text, float(held_ns), "ns", "sockets")]
-
-
-__all__ = ["delayed"]

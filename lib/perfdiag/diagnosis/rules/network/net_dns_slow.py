@@ -202,6 +202,3 @@ def _remedies(server: _Server) -> list[Remedy]:
         " names several servers; single-request if one of the two queries (A, AAAA) sent at once gets lost"
     )
     return [ask, sooner, cache] if server.loses else [ask, cache]
-
-
-__all__ = ["dns_slow"]

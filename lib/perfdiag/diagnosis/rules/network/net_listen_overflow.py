@@ -253,6 +253,3 @@ def _longer(first: Listener, listeners: Listeners | None) -> Remedy:
 
 def _at_least(found: _Overflow) -> str:
     return "all" if found.least >= found.dropped else f"at least {found.least:,}"
-
-
-__all__ = ["ID", "listen_overflow"]

@@ -331,6 +331,3 @@ def _remedies(found: PeerWaits) -> list[Remedy]:
     if not found.slow:
         return [fewer, where]
     return [where] if found.few_or_long else [where, fewer]
-
-
-__all__ = ["peer_slow"]

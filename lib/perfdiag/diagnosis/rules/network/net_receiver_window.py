@@ -144,6 +144,3 @@ def _receiver_finding(model: Model, causes: list[Cause]) -> Finding:
         alternatives=["the reader is itself held up", "the window is too small for the distance"],
         verify=checked(again, "rwnd_limited of the connection stays the same"),
     )
-
-
-__all__ = ["receiver_window"]

@@ -139,6 +139,3 @@ def _losses_of_host(model: Model) -> list[Evidence]:
             )
         )
     return evidence
-
-
-__all__ = ["retransmits"]

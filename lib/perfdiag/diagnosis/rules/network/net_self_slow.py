@@ -159,6 +159,3 @@ def _without_questions(threads: Iterable[ThreadLedger]) -> dict[str, int]:
     return sums_by_key(
         (name, total.ns) for thread in threads for name, total in thread.accounts.items() if name != "net.receive"
     )
-
-
-__all__ = ["own_threads"]

@@ -305,6 +305,3 @@ def _remedies(clients: _Clients) -> list[Remedy]:
         ),
         *([smaller] if clients.untaken else []),
     ]
-
-
-__all__ = ["slow_client"]

@@ -127,6 +127,3 @@ def _slots(model: Model, use: Use) -> Remedy:
     now = f" (now {plain(present)})" if present else ""
     server = "; the server may grant fewer" if session else ""
     return fix(f"raise {path}{now}, then unmount and mount again{server}")
-
-
-__all__ = ["client_queue"]

@@ -179,6 +179,3 @@ def _remedies(use: Use, slow: bool, *, local: bool) -> list[Remedy]:
     better = fix("on the server: add a log device or power-safe write cache for the exported file system")
     look = fix(f"on {server_of(use)}: iostat -x 1 (f_await, w_await of the exported disk)")
     return [better, *found] if local else [look, better, *found]
-
-
-__all__ = ["commit_slow"]

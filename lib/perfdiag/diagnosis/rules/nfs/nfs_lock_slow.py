@@ -117,6 +117,3 @@ def _remedies(use: Use, *, held: bool) -> list[Remedy]:
         return [fix(f"check {server_of(use)} and the network to it, as for NFS-SERVER-SLOW"), local]
     holder = fix("find the holder: lslocks here; on the server lslocks and /proc/fs/nfsd/clients/*/states")
     return [holder, fix("hold locks shorter: no flush and no network call inside"), local]
-
-
-__all__ = ["lock_slow"]

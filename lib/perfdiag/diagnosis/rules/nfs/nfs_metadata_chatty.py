@@ -126,6 +126,3 @@ def _remedies(forced: list[str]) -> list[Remedy]:
     if not forced:
         return [local]
     return [fix(f"mount without {' and '.join(forced)}, unless other clients must see changes at once"), local]
-
-
-__all__ = ["metadata_chatty"]

@@ -231,6 +231,3 @@ def _hanging(model: Model, use: Use) -> Finding | None:
         alternatives=["another client must return a lease or delegation first", "an overloaded server"],
         verify=measured(model, f"no thread hangs on {use.in_brief}"),
     )
-
-
-__all__ = ["server_slow"]

@@ -86,6 +86,3 @@ def _remedies(options: list[str]) -> list[Remedy]:
         + ("; changes by other clients appear some seconds later" if "noac" in options else ""),
     )
     return [larger, without]
-
-
-__all__ = ["sync_mount"]

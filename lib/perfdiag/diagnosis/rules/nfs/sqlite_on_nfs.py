@@ -142,6 +142,3 @@ def _remedies() -> list[Remedy]:
         fix("keep the database on a local disk and copy it to NFS when the job ends (sqlite3 FILE '.backup COPY')"),
         fix("put several changes into one transaction: each transaction costs the same locks and commits"),
     ]
-
-
-__all__ = ["sqlite_on_nfs"]

@@ -49,6 +49,3 @@ def answer_owed(model: Model) -> Iterable[Outcome]:
         remedies=[fix("look at these connections from both ends: ss -tno, or a packet capture")],
         verify=measured(model, "every request is answered"),
     )
-
-
-__all__ = ["answer_owed"]

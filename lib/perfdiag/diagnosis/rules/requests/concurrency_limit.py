@@ -130,6 +130,3 @@ def _evidence(limit: Limit) -> Evidence:
         f" time in which more requests were in progress, and never more; {limit.answers:,} answers came meanwhile"
     )
     return Evidence(text, limit.held, "share", "sockets")
-
-
-__all__ = ["concurrency_limit"]

@@ -205,6 +205,3 @@ def _which(found: Sequence[ThreadLedger]) -> list[Evidence]:
     told = [f"{named(loop.comm, loop.pid)} {percent(taken(loop))} of its time" for loop in loops]
     text = f"event loops of {len(loops)} processes were busy: {first_of(told, SHOWN)}"
     return [Evidence(text, taken(loops[0]), "share", "ledger")]
-
-
-__all__ = ["loop_blocked"]

@@ -145,6 +145,3 @@ def _at_once(model: Model) -> list[Evidence]:
     part = top_ns / whole_ns if whole_ns else 0.0
     text = f"at most {inside.most} requests in progress at once, for {percent(part)} of the time with any request"
     return [Evidence(text, float(inside.most), "count", "sockets")]
-
-
-__all__ = ["pool_saturated"]

@@ -69,6 +69,3 @@ def reader_elsewhere(model: Model) -> Iterable[Outcome]:
         ],
         verify=read_in_time(model),
     )
-
-
-__all__ = ["reader_elsewhere"]

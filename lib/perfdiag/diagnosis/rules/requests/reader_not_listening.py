@@ -70,6 +70,3 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         alternatives=["a lost wake-up (EPOLLET or EPOLLONESHOT without reading everything)"],
         verify=read_in_time(model),
     )
-
-
-__all__ = ["reader_not_listening"]

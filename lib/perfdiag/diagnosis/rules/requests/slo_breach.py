@@ -128,6 +128,3 @@ def _waits_for_work(operation: schema.Operation) -> bool:
 def _mostly_idle(parts: Sequence[schema.AccountSum]) -> bool:
     whole = sum(part.sum_ns for part in parts)
     return bool(whole) and sum(_busy(parts).values()) < (1 - requests_policy.polling_share) * whole
-
-
-__all__ = ["slo_breach"]

@@ -55,6 +55,3 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
         part = sum(waits.ns for waits in known) / time.ns
         text = f"requests wait {percent(part)} of their time for other threads"
         yield or_unknown(time, Check("WAIT-THREAD-IN-REQUEST", text, part, "share"))
-
-
-__all__ = ["wait_thread_in_request"]

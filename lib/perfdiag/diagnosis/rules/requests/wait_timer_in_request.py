@@ -142,6 +142,3 @@ def _parked_text(model: Model, parts: Mapping[str, int]) -> str:
     code = sums_by_key((name, ns) for key in parts for name, ns in waiting_code(model, PARKED, key).items())
     where = f", in {top(code)} of the sampled waits" if code else ""
     return f"{duration(sum(parts.values()))} blocked {number} where no thread was seen to wake a request{where}"
-
-
-__all__ = ["wait_timer_in_request"]

@@ -279,6 +279,3 @@ def _weight(model: Model) -> Remedy | None:
     )
     name = "cpu.weight" if group.version == 2 else "cpu.shares"
     return setting(f"{group.path}/{name}", str(wanted), str(group.weight)) if wanted > group.weight else None
-
-
-__all__ = ["contention"]

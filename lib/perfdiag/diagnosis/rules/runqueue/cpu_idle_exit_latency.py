@@ -221,6 +221,3 @@ def _unseen(model: Model, groups: Mapping[str, list[Row]], states: Mapping[int, 
             f"try cpupower idle-set -D {cpu_policy.deep_idle_state_ns // 1000}, then {again(model)};"
             " undo: cpupower idle-set -E",
         )
-
-
-__all__ = ["idle_exit"]

@@ -319,6 +319,3 @@ def _remedies(model: Model, crowd: _Crowd) -> list[Remedy]:
         )
     first, *others = [*([wider] if wider else []), fix(advice)]
     return [first, *need_less(model), *others]
-
-
-__all__ = ["oversubscribed"]

@@ -192,6 +192,3 @@ def _raised(group: CpuGroup | None) -> list[Remedy]:
     return [
         setting(f"{group.path}/cpu.cfs_quota_us", str(runqueue_policy.trial_quota_factor * quota_us), str(quota_us))
     ]
-
-
-__all__ = ["throttled"]

@@ -105,6 +105,3 @@ def _finding(model: Model, facts: SamePageMerging | None, thread: KernelThread, 
         verify=less(model, f"waiting behind {THREAD}", ns),
         others=[Other(thread.pid, THREAD, Relation.COMPETITOR)],
     )
-
-
-__all__ = ["merging"]

@@ -102,6 +102,3 @@ def _sent(statement: SqlCall) -> Evidence:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-__all__ = ["sql_chatty"]

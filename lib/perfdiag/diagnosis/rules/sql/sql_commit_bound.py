@@ -109,6 +109,3 @@ def _finding(model: Model, flushes: Distribution, ns: int) -> Finding:
         verify=fewer(model, "flushes", flushes.count),
         inside=True,
     )
-
-
-__all__ = ["commit_bound"]

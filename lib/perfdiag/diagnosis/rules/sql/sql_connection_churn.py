@@ -143,6 +143,3 @@ def _each(found: _Sessions) -> str:
     """Return "one statement", or "2.5 statements"."""
     mean = found.statements / found.sessions
     return "one statement" if round(mean, 1) <= 1 else f"{mean:.1f} statements"
-
-
-__all__ = ["connection_churn"]

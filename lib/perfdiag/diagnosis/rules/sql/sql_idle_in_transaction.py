@@ -146,6 +146,3 @@ def _remedies(model: Model, *, short: bool) -> list[Remedy]:
         fix("end the transaction (COMMIT) before the client computes, calls a service or waits for a person"),
         fix("ALTER SYSTEM SET idle_in_transaction_session_timeout = '10s' ends such sessions; clients must retry"),
     ]
-
-
-__all__ = ["idle_in_transaction"]

@@ -169,6 +169,3 @@ def _remedies(model: Model, kind: Kind, root: Root | None) -> list[Remedy]:
         fix(f"see who holds them, and why: {activity(model)}"),
         fix("commit soon after the first change, and change the most wanted rows last"),
     ]
-
-
-__all__ = ["lock_wait"]

@@ -103,6 +103,3 @@ def _quantiles(statement: Statement) -> str:
 def _remedy(statement: Statement) -> Remedy:
     explain = "EXPLAIN (ANALYZE, BUFFERS)" if statement.server == "postgresql" else "ANALYZE FORMAT=JSON"
     return fix(f"look at its plan ({explain} ...): rows that are read and thrown away want an index")
-
-
-__all__ = ["slow_query"]

@@ -119,6 +119,3 @@ def _may_be_fifo(model: Model, row: Row) -> bool:
     """Return whether no stack tells whether a FIFO is opened."""
     opens = row.key.startswith(CALL) and row.key.removeprefix(CALL) in OPEN
     return opens and not any(stack.kernel for stack in model.wait_stacks(OTHER, key=row.key))
-
-
-__all__ = ["kernel_other"]

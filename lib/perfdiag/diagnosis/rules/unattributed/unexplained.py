@@ -83,6 +83,3 @@ def _report_it(model: Model) -> str:
     if model.header.options.stacks == "all":
         return "report the kernel functions above (--full): perfdiag does not know them"
     return f"{again(model, '--stacks --record FILE')}, and report its kernel functions"
-
-
-__all__ = ["unexplained"]

@@ -106,6 +106,3 @@ def steal_since_boot(model: Model) -> int | None:
 def _named(model: Model) -> str:
     machine = model.facts.hypervisor
     return f" ({machine.name})" if machine and machine.name not in ("none", "unknown") else ""
-
-
-__all__ = ["stolen"]

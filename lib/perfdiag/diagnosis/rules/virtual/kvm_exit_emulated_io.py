@@ -134,6 +134,3 @@ def _remedies(names: list[str]) -> list[Remedy]:
 def _cut(model: Model) -> str:
     lost = model.coverage.lost.get("vm_exits_full", 0)
     return f"the table of exits was full for {lost:,} exits" if lost else ""
-
-
-__all__ = ["emulated_io"]

@@ -129,6 +129,3 @@ def _by_reason(model: Model, name: str, exits: Exits) -> Evidence:
     if p99 is not None and exits.count >= general_policy.waits_for_p99:
         text += f", p99 {about(p99)}"
     return Evidence(plain(text), float(exits.running_ns), "ns", "kvm_exit, kvm_entry")
-
-
-__all__ = ["storm"]

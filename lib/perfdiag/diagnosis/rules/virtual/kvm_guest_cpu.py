@@ -64,6 +64,3 @@ def guest_cpu(model: Model) -> Iterable[Outcome]:
         remedies=[fix("run perfdiag latency inside the guest, on its slow process")],
         verify=less(model, "vm.guest", model.ns("vm.guest")),
     )
-
-
-__all__ = ["guest_cpu"]

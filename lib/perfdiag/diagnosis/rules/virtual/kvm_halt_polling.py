@@ -86,6 +86,3 @@ def halt_polling(model: Model) -> Iterable[Outcome]:
         alternatives=["very many halts without polling"],
         verify=less(model, "vm.exit", ns),
     )
-
-
-__all__ = ["halt_polling"]

@@ -145,6 +145,3 @@ def _finding(
             "cat /sys/devices/system/clocksource/clocksource0/current_clocksource", f"kvm-clock or tsc, now {current}"
         ),
     )
-
-
-__all__ = ["clocksource"]

@@ -114,6 +114,3 @@ def _finding(model: Model, names: str, part: Part, claims: Claims, samples: int)
         alternatives=["the hardware lacks it (check /proc/cpuinfo of the host)"],
         verify=checked("grep -m1 flags /proc/cpuinfo", f"has {names}"),
     )
-
-
-__all__ = ["masked"]

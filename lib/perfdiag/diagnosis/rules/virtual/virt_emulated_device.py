@@ -166,6 +166,3 @@ def _emulated(model: Model) -> list[Emulated]:
 
 def _known(model: Model) -> int:
     return len(model.facts.interfaces) + sum(disk.whole == disk.name for disk in model.facts.disks.values())
-
-
-__all__ = ["emulated_device"]

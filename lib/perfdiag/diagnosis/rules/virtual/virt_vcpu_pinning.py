@@ -87,6 +87,3 @@ def pinning(model: Model) -> Iterable[Outcome]:
 def _bound(vcpus: list[ThreadLedger], allowed: dict[int, Cpus]) -> str:
     """Return "8 virtual CPUs, 0 bound to one CPU"."""
     return f"{len(vcpus)} virtual CPUs, {sum(len(cpus) == 1 for cpus in allowed.values())} bound to one CPU each"
-
-
-__all__ = ["pinning"]
