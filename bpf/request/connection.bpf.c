@@ -44,8 +44,8 @@ static __always_inline bool leaves_some(struct sock *sock)
 static __always_inline bool was_never_answered(const struct sock *sock, const struct connection *connection, int length)
 {
 	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
-	if (connection->direction != DIRECTION_ACCEPTED || LOAD(sock, sock, sk_protocol) != IPPROTO_TCP ||
-	    LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
+
+	if (connection->direction != DIRECTION_ACCEPTED || !is_tcp(sock))
 		return false;
 	return !LOAD(tcp_sock, tcp, bytes_sent) &&
 	       LOAD(tcp_sock, tcp, bytes_received) > unread_bytes(sock) + length + 1; /* FIN */
@@ -120,8 +120,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 /* Event loops wait on no socket: how far away a peer is, and what is lost on the way, its calls tell. */
 static __always_inline void note_called(const struct sock *sock, struct connection *connection)
 {
-	if (connection->direction != DIRECTION_CONNECTED || sock->sk_protocol != IPPROTO_TCP ||
-	    sock->__sk_common.skc_family == AF_UNIX)
+	if (connection->direction != DIRECTION_CONNECTED || !is_tcp(sock))
 		return;
 	if (connection->calls_noted++ % 16 == 0)
 		read_socket(sock, connection->object);
@@ -168,7 +167,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 		if (!known)
 			note_early_answer(sock, connection, now);
 		note_called(sock, connection);
-		send_call(record, connection, length, now);
+		send_call(record, sock, connection, length, now);
 	}
 	connection->bytes_out += length;
 	connection->held = is_held(sock);
@@ -178,7 +177,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 /* Is all there is to read that the peer sends no more (its FIN counts as one byte)? */
 static __always_inline bool is_end_only(const struct sock *sock, const struct connection *connection)
 {
-	if (connection->direction != DIRECTION_CONNECTED || sock->sk_protocol != IPPROTO_TCP ||
+	if (connection->direction != DIRECTION_CONNECTED || !is_tcp(sock) ||
 	    sock->__sk_common.skc_state != TCP_CLOSE_WAIT)
 		return false;
 	return unread_bytes(sock) <= 1;
@@ -192,6 +191,8 @@ static __always_inline void note_readable(const struct sock *sock, struct connec
 {
 	if (connection->readable_at)
 		return;
+	if (connection->direction == DIRECTION_CONNECTED && is_tcp(sock))
+		connection->written = LOAD(tcp_sock, (const struct tcp_sock *)sock, write_seq);
 	connection->readable_at = now;
 	barrier();
 	if (sock->__sk_common.skc_family == AF_UNIX && !sock->sk_receive_queue.qlen)

@@ -94,6 +94,11 @@ static __always_inline __u64 exchange_object(const struct sock *sock, __u16 fami
 	return object;
 }
 
+static __always_inline bool is_tcp(const struct sock *sock)
+{
+	return LOAD(sock, sock, sk_protocol) == IPPROTO_TCP && LOAD(sock, sock, __sk_common.skc_family) != AF_UNIX;
+}
+
 /* When the kernel's clock stood at so many ticks; 0: just now. */
 static __always_inline __u64 ticks_ns(__u32 at_ticks, __u64 now)
 {
@@ -105,7 +110,7 @@ static __always_inline __u64 ticks_ns(__u32 at_ticks, __u64 now)
 /* A request may have come in before its connection was followed: TCP knows when, to a tick. */
 static __always_inline __u64 arrived_ns(const struct sock *sock, __u64 now)
 {
-	if (LOAD(sock, sock, sk_protocol) != IPPROTO_TCP || LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
+	if (!is_tcp(sock))
 		return 0;
 	return ticks_ns(LOAD(inet_connection_sock, sock, icsk_ack.lrcvtime), now);
 }

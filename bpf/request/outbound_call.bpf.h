@@ -25,7 +25,24 @@ static __always_inline void take_owner(struct connection *connection, struct rec
 	connection->request = owner ? owner->request : 0;
 }
 
-static __always_inline void send_call(struct record *record, struct connection *connection, __u32 bytes, __u64 now)
+/*
+ * The answer can be there before the kernel says that the question was sent: then that took no time to tell.  What came in
+ * before any of the question was written answers something else.
+ */
+static __always_inline bool is_answered(const struct sock *sock, const struct connection *connection, __u32 bytes,
+					__u64 now)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+
+	if (connection->readable_at <= connection->answered)
+		return false;
+	if (!is_tcp(sock))
+		return now - connection->readable_at < EARLY_NS;
+	return (__s32)(LOAD(tcp_sock, tcp, write_seq) - bytes - connection->written) < 0;
+}
+
+static __always_inline void send_call(struct record *record, const struct sock *sock, struct connection *connection,
+				      __u32 bytes, __u64 now)
 {
 	if (connection->exchange == EXCHANGE_ASKED && connection->timed_out && !asks_by_datagrams(connection))
 		give_up_call(connection, now);
@@ -45,11 +62,7 @@ static __always_inline void send_call(struct record *record, struct connection *
 		return;
 	connection->pending = 1;
 	begin_call(connection, now);
-	/*
-	 * The answer can be there before the kernel says that the question was sent: then that took no time to tell.  What
-	 * has been there for longer answers something else.
-	 */
-	if (connection->readable_at > connection->answered && now - connection->readable_at < EARLY_NS)
+	if (is_answered(sock, connection, bytes, now))
 		end_call(connection, now, 0);
 }
 

@@ -30,6 +30,22 @@ while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 """
 
+# Looks for a question without a pause, and answers at once.
+SPINNING = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection = listener.accept()[0]
+connection.setblocking(False)
+data = b"?"
+while data:
+    try:
+        data = connection.recv(100)
+        connection.send(data)
+    except BlockingIOError:
+        pass
+"""
+
 # Reads a request of one line, asks the upstream so many times, one after the other, and answers.
 ASKING = """
 import socket, sys
@@ -309,3 +325,14 @@ def test_a_greeting_that_was_not_read_yet_is_no_answer(attach: Attach, cleanup: 
         client.sendall(b"!")
     line = next(each.line for each in model_of(recorder.stop()).exchanges if each.line.direction == "connected")
     assert line.count == 11 and 11 * 20_000_000 <= line.sum_ns < 11 * 40_000_000, line
+
+
+def test_an_answer_that_comes_before_the_send_returns_is_one(attach: Attach, cleanup: Cleanup) -> None:
+    """One or two of 40,000 do: the kernel tells of a send when it has let go of the socket."""
+    _, upstream = cleanup.enter_context(running_server(SPINNING))
+    pid, port = cleanup.enter_context(running_server(ASKING, upstream, 8000))
+    recorder = attach(pid, only=True)
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        ask(client, 5)
+    (line,) = [line for line in recorder.stop().of(Exchange) if line.direction == "connected"]
+    assert (line.count, line.unanswered, line.open) == (40_000, 0, 0), line

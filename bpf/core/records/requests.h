@@ -152,8 +152,11 @@ struct connection {
 		__u64 read_delay_ns; /* of the request, from readable until read, the first time */
 		__u64 rest_ns;	     /* of an answered call: what was waited for since something was read last */
 	};
-	__u64 arrived;	       /* the request's last byte, as far as it was read before it was answered */
-	__u64 left_at;	       /* the last read has left something unread; 0: nothing */
+	__u64 arrived; /* the request's last byte, as far as it was read before it was answered */
+	union {
+		__u64 left_at; /* of a request: the last read has left something unread; 0: nothing */
+		__u32 written; /* of a call, by TCP: what had been written when that came in which is not read yet */
+	};
 	__u64 lay_ns;	       /* later pieces of the request, from readable until read */
 	__u64 peers_ns;	       /* calls made for this request, from sent to answered */
 	__u64 held_ns;	       /* the end of the answer was kept back, part of `last` */
