@@ -112,7 +112,8 @@ static inline _Bool needs_callers(__u32 account)
 	X(BECAUSE_FULL, "because_full")		    /* waits whose root found no room */                               \
 	X(DATABASES_FULL, "databases_full")	    /* sessions of databases whose waits have no names */              \
 	X(STATEMENTS_FULL, "statements_full")	    /* SQL statements that were not counted */                         \
-	X(STATEMENTS_TORN, "statements_torn")	    /* SQL statements whose time could not be told apart */
+	X(STATEMENTS_TORN, "statements_torn")	    /* SQL statements whose time could not be told apart */            \
+	X(STATEMENTS_UNREAD, "statements_unread")   /* SQL statements that were sent, whose text could not be read */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };

@@ -146,6 +146,8 @@ static long follow_message(__u32 index, struct following *following)
 		choose_prepared(connection, sent, &scratch->message);
 	else if (known)
 		choose(sent, &scratch->known, 0);
+	else if (scratch->message.command == SQL_RUN)
+		count_loss(COUNTER_STATEMENTS_UNREAD);
 	sent->texts += known;
 	sent->at = end < sent->bytes ? end : sent->bytes;
 	connection->sql.left = end - sent->at;

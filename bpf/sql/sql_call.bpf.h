@@ -88,6 +88,8 @@ static __always_inline void take_command(struct connection *connection, struct s
 		sql->prepared = known && known->kept ? known->hash : 0;
 	} else if (message->command == SQL_RUN && known) {
 		choose(&scratch->sent, known, 0);
+	} else if (message->command == SQL_RUN) {
+		count_loss(COUNTER_STATEMENTS_UNREAD);
 	} else if (message->command == SQL_EXECUTE && message->prepared == LAST_PREPARED) {
 		choose(&scratch->sent, last.hash ? &last : NULL, message->prepared);
 	} else if (message->command == SQL_EXECUTE) {
@@ -96,8 +98,10 @@ static __always_inline void take_command(struct connection *connection, struct s
 }
 
 /* What was sent cannot be read, or is something else. */
-static __always_inline void miss_call(struct connection *connection)
+static __always_inline void miss_call(struct connection *connection, bool more)
 {
+	if (connection->sql.server && !more)
+		count_loss(COUNTER_STATEMENTS_UNREAD);
 	if (connection->sql.server == SQL_POSTGRESQL)
 		lose_stream(connection);
 	else
@@ -134,12 +138,12 @@ __weak __noinline int note_sql_call(struct connection *connection, __u32 bytes, 
 		bpf_task_storage_get(&sql_scratches, bpf_get_current_task_btf(), NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!scratch) {
 		count_loss(COUNTER_STORAGE_FAILED);
-		miss_call(connection);
+		miss_call(connection, more);
 		return 0;
 	}
 	scratch->sent.address = find_messages(connection, scratch, bytes);
 	if (!scratch->sent.address || (scratch->message.unsure && !has_verb(scratch, scratch->sent.address))) {
-		miss_call(connection);
+		miss_call(connection, more);
 		return 0;
 	}
 	sql->server = scratch->message.server;

@@ -126,6 +126,13 @@ def mariadb_prepared_together(text, again):
                 database.sendall(command(22, b"SELECT * FROM c"))
     send(command(23, struct.pack("<IBI", known[again % 3], 0, 1)))
 
+def in_pieces(text, again):
+    whole = message(b"Q", text + b"\\0")
+    if again == 0:
+        return send(whole)
+    database.sendmsg([whole[:9], whole[9:]])
+    database.recv(100)
+
 def distinct(text, again):
     known[len(known)] = text
     send(message(b"Q", b"SELECT column%d FROM items\\0" % len(known)))
@@ -216,6 +223,12 @@ def test_of_statements_prepared_together_none_is_named_as_another(attach: Attach
         run = {line.name: line.count for line in recording.of(schema.SqlCall) if line.kind == "run"}
         assert set(run) <= {"SELECT * FROM a"}, run
         assert sum(line.count for line in recording.of(schema.SqlCall)) >= REQUESTS * (TIMES + 1)
+
+
+def test_statements_whose_text_cannot_be_read_are_counted(attach: Attach, cleanup: Cleanup) -> None:
+    with recorded(attach, cleanup, "in_pieces") as recording:
+        assert recording.footer.lost["statements_unread"] == REQUESTS * (TIMES - 1)
+        assert any("sent in pieces" in each.reason for each in model_of(recording).not_measured)
 
 
 def test_a_request_that_asks_twice_is_how_things_are_built(attach: Attach, cleanup: Cleanup) -> None:

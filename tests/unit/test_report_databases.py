@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from perfdiag.diagnosis.evidence.idle.sleeps import sleep
 from perfdiag.diagnosis.rule import Mechanism
+from perfdiag.model.coverage import sql_sent
 from perfdiag.report.assembly import Report
 from perfdiag.report.contract import Finding
 from perfdiag.report.verdict.sentences import Kind
@@ -156,3 +157,16 @@ def test_a_sleep_of_the_programs_own_stays_its_choice(scan: list[str]) -> None:
 def test_a_moment_behind_a_lock_is_not_worth_a_word() -> None:
     assert not locks(told(backend(locking=5, talking=95)))
     assert locks(told(backend(locking=15, talking=85)))
+
+
+def test_calls_to_a_database_without_a_statement_are_not_measured() -> None:
+    def lacking(port: int, **options: bool) -> list[str]:
+        builder = Builder(**options).thread("app", cpu_user="1 s")
+        builder.exchange(f"peer:10.0.0.1:{port}", "connected", {"1 ms": 3}).exchange(
+            "port:5432", "accepted", {"1 ms": 3}
+        )
+        return [f"{each.what}: {each.reason}" for each in builder.model().not_measured if each.feature == sql_sent.SENT]
+
+    [said] = lacking(5432)
+    assert said.startswith("SQL statements sent to 10.0.0.1:5432") and "among 3 calls: encrypted" in said
+    assert not lacking(54321)

@@ -32,6 +32,7 @@ _WORDS = {
     "statements_full": ("statement", " of SQL not counted"),
     "statements_torn": ("statement", " of SQL whose time is not known"),
     "storage_failed": ("thread", " without a record"),
+    "statements_unread": ("statement", " of SQL whose text could not be read"),
     "switches_missing": ("change", " of tasks not announced"),
     "vm_exits_full": ("exit", " of virtual CPUs without a reason"),
     "wakeups_missing": ("wake-up", " not seen"),

@@ -79,6 +79,7 @@ COUNTERS = (
     "databases_full",
     "statements_full",
     "statements_torn",
+    "statements_unread",
     "exchanges_full",
     "because_full",
     "programs_skipped",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from perfdiag.common.units import plural
 from perfdiag.facts.host_facts import Facts
 from perfdiag.facts.kernel_log import KERNEL_LOG
-from perfdiag.model.coverage import databases, recorder_gaps, unresolved_symbols
+from perfdiag.model.coverage import databases, recorder_gaps, sql_sent, unresolved_symbols
 from perfdiag.model.model import Coverage, NotMeasured
 from perfdiag.model.stacks import kernel_stacks
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
@@ -151,7 +151,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     if _has_nfs(facts) and not any(probe.feature == "nfs" for probe in recording.header.probes):
         found.append(_NFS)
     found += _java(recording, facts, comms)
-    found += databases.not_measured(recording)
+    found += databases.not_measured(recording) + sql_sent.not_measured(recording)
     if recording.header.options.no_request_names:
         found.append(_UNNAMED)
     found += recorder_gaps.privileges(recording.header)

@@ -160,6 +160,7 @@ NO_TIME_LOST = frozenset(
         "stacks_failed",
         "statements_full",
         "statements_torn",
+        "statements_unread",
         "switches_missing",
         "vm_exits_full",
         "wakeups_missing",
