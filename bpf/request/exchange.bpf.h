@@ -144,6 +144,32 @@ static __always_inline __u64 arriving_ns(const struct connection *connection)
 	return ns > connection->lay_ns ? ns - connection->lay_ns : 0;
 }
 
+/* What the request has asked behind another call has waited until that was answered, if it was. */
+__weak __noinline int end_behind(struct connection *owner)
+{
+	struct exchange_tally *tally;
+	struct connection *before;
+	struct socket_id id;
+	__u64 since, ns;
+
+	if (!owner || !owner->behind_at)
+		return 0;
+	id = owner->behind;
+	since = owner->behind_at;
+	owner->behind_at = 0;
+	before = connection_at(&id);
+	if (!before || before->answered <= since)
+		return 0;
+	ns = before->answered - since;
+	__sync_fetch_and_add(&owner->peers_ns, ns);
+	tally = tally_of(before);
+	if (!tally)
+		return 0;
+	__sync_fetch_and_add(&tally->sums[0].behind, 1);
+	__sync_fetch_and_add(&tally->sums[0].behind_ns, ns);
+	return 0;
+}
+
 /* The request is answered whole, as far as anybody can tell: another one came, the connection or the window ended. */
 __weak __noinline int end_request(struct connection *connection)
 {

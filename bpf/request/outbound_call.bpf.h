@@ -41,6 +41,24 @@ static __always_inline bool is_answered(const struct sock *sock, const struct co
 	return (__s32)(LOAD(tcp_sock, tcp, write_seq) - bytes - connection->written) < 0;
 }
 
+/*
+ * Does a request ask on a connection where a call that is not its own is not answered?  Whoever answers there in turn
+ * answers that one first.
+ */
+static __always_inline bool asks_behind(const struct record *record, const struct sock *sock,
+					const struct connection *connection, __u64 now)
+{
+	struct connection *owner = record->serving_sure ? connection_at(&record->serving) : NULL;
+
+	if (!owner || owner->exchange != EXCHANGE_ASKED || connection->direction != DIRECTION_CONNECTED ||
+	    (connection->owner.cookie == record->serving.cookie && connection->request == owner->request))
+		return false;
+	end_behind(owner);
+	owner->behind = id_of(sock, connection);
+	owner->behind_at = now;
+	return true;
+}
+
 static __always_inline void send_call(struct record *record, const struct sock *sock, struct connection *connection,
 				      __u32 bytes, __u64 now)
 {
@@ -49,7 +67,7 @@ static __always_inline void send_call(struct record *record, const struct sock *
 	if (connection->exchange == EXCHANGE_ASKED) {
 		if (asks_by_datagrams(connection))
 			send_lookup(connection, now);
-		else
+		else if (!asks_behind(record, sock, connection, now))
 			connection->asked = now;
 		if (connection->sql.server)
 			note_sql_call(connection, bytes, true);

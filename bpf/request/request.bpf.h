@@ -54,7 +54,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->worked_on = connection->calls = connection->lay_ns = connection->unread_peers_ns = 0;
 	connection->untaken_ns = connection->full_since = connection->unread_error_ns = connection->resent_ns = 0;
 	connection->several = 0;
-	connection->timer_ns = 0;
+	connection->timer_ns = connection->behind_at = 0;
 	__builtin_memset(connection->limits, 0, sizeof(connection->limits));
 	connection->unsure = connection->tells ? UNSURE_TELLS : 0;
 	connection->request++;
@@ -321,8 +321,10 @@ static __always_inline void send_answer(struct record *record, struct connection
 	connection->several |= connection->tid != record->tid;
 	book_own_timer(record, connection,
 		       connection->exchange == EXCHANGE_ASKED ? connection->arrived : connection->last);
-	if (connection->exchange == EXCHANGE_ASKED)
+	if (connection->exchange == EXCHANGE_ASKED) {
 		note_timeout(record, connection);
+		end_behind(connection);
+	}
 	serve(record, id, now);
 	credit(record, connection, now);
 	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++) {

@@ -168,6 +168,8 @@ struct connection {
 	__u64 room_at;		  /* the last segment came in that found it full: not before, it has had room */
 	__u64 resent_at;	  /* a timeout sent a segment of the answer again, the last time */
 	__u64 paused_ns;	  /* of a late answer (UNSURE_LATE): the pause before it */
+	struct socket_id behind;  /* the last connection on which it has asked behind a call that was not its own */
+	__u64 behind_at;	  /* when; 0: never, or that was answered */
 	__u64 timer_ns;		  /* who answered what another thread had read was in a wait that a timer ended */
 	__u64 connecting;	  /* since when; 0: not */
 	__u64 early_cookie;	  /* of a socket there that nobody has read from yet */
@@ -205,7 +207,9 @@ struct exchange_sum {
 	__u64 timed_out;	    /* of these calls, after a wait for the answer had ended by time */
 	__u64 until_end;    /* answered calls: their request waited on, and nothing came but the connection's end */
 	__u64 until_end_ns; /* of these, how long that was */
-	__u64 unawaited;    /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
+	__u64 behind;	 /* calls for requests, sent on a connection where one that was not theirs was not answered */
+	__u64 behind_ns; /* of these, until it was */
+	__u64 unawaited; /* calls: more was sent, after a wait for the answer had ended by time; of UDP: all sent */
 	__u64 unawaited_ns; /* of these calls, until more was sent */
 	__u64 untimed; /* requests of which nothing tells whether they were answered, or had to be; of UDP: all received */
 	__u64 unsure;	/* answered ones of which that is not sure, see there */

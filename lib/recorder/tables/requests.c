@@ -119,6 +119,8 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "timed_out", sum->timed_out);
 	json_u64(json, "until_end", sum->until_end);
 	json_u64(json, "until_end_ns", sum->until_end_ns);
+	json_u64(json, "behind", sum->behind);
+	json_u64(json, "behind_ns", sum->behind_ns);
 	json_u64(json, "unawaited", sum->unawaited);
 	json_u64(json, "unawaited_ns", sum->unawaited_ns);
 	json_u64(json, "untimed", sum->untimed);

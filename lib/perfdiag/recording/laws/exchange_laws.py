@@ -122,6 +122,8 @@ def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) ->
         yield f"requests waited {duration(line.unanswered_ns or 0)} for {line.unanswered:,} unanswered calls"
     if exceeds(line.until_end_ns or 0, line.until_end * now_ns):
         yield f"requests waited {duration(line.until_end_ns or 0)} for {line.until_end:,} ends of connections"
+    if exceeds(line.behind_ns, line.behind * now_ns):
+        yield f"{line.behind:,} calls waited {duration(line.behind_ns)} behind others"
     if exceeds(line.unanswered_lasted_ns or 0, line.unanswered * now_ns):
         yield f"{line.unanswered:,} unanswered calls lasted {duration(line.unanswered_lasted_ns or 0)}"
     if exceeds(line.unanswered_longest_ns or 0, now_ns if line.unanswered else 0):

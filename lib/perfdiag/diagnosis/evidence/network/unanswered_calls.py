@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
+from perfdiag.diagnosis.evidence.network.calls_behind import calls_behind
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
@@ -34,8 +35,8 @@ def outstanding(model: Model) -> Iterable[Finding]:
     for each in calls:
         ns = of_requests_ns(model, each.waited_ns)
         if ns >= general_policy.worth_share * time.ns:
-            found = _never(model, each, ns, ns / time.ns) or _finding(model, each, ns, ns / time.ns)
-            yield with_limit(model, found, each.line.object)
+            asked = (model, each, ns, ns / time.ns)
+            yield with_limit(model, calls_behind(*asked) or _never(*asked) or _finding(*asked), each.line.object)
 
 
 def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None:
