@@ -17,6 +17,7 @@ YIELDING = {"kernel": ["do_sched_yield", "__x64_sys_sched_yield", "do_syscall_64
 IN_BETWEEN = {"kernel": ["do_syscall_64", "entry_SYSCALL_64_after_hwframe"], "user": ["__poll (libc.so.6)"]}
 NO_LIBRARY = {"kernel": ["ep_poll", "do_epoll_wait", "__x64_sys_epoll_pwait"], "user": ["runtime.epollwait (server)"]}
 BY_NAME = {"user": ["wait_for_work_spin (app)"]}
+FOR_LOCK = {"user": ["_ZN8SpinLock4lockEv (app)"]}
 WORKING = {"user": ["handle (app)"]}
 RECEIVING = {"kernel": ["tcp_recvmsg", "sock_recvmsg", "__sys_recvfrom"], "user": ["recv (libc.so.6)"]}
 COPYING = {"kernel": ["_copy_to_iter", "tcp_recvmsg", "sock_recvmsg"], "user": ["recv (libc.so.6)"]}
@@ -141,3 +142,10 @@ def test_without_samples_nobody_is_said_to_burn_or_to_work() -> None:
 def test_one_full_thread_that_only_asks_is_no_bottleneck() -> None:
     builder = running(YIELDING, works=30).thread("idle", tid=101)
     assert "CPU-SINGLE-THREAD" not in {each.id for each in diagnose(builder.model()).findings}
+
+
+def test_who_spins_for_a_lock_is_told_of_the_lock() -> None:
+    """It read "polls for work": the work is there, and somebody has the lock."""
+    found = finding(running(FOR_LOCK).model(), ID)
+    assert found.headline.endswith(" spins for a lock instead of sleeping") and "for work" not in found.claim
+    assert "who has the lock" in found.remedies[0].text and len(found.remedies) == 1

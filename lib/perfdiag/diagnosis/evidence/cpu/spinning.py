@@ -53,6 +53,8 @@ NAMED = re.compile(
     r"|thread_yield|yield_now|procyield|osyield",
     re.IGNORECASE,
 )
+# Of these, those for a lock.
+LOCKS = re.compile(r"spin_?lock|lock_?spin", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ class Loop:
     by_name: bool  # most of it is a loop in user space, told by its name
     around: bool  # what it does between the calls is part of it
     idles: bool  # it is a server's, whose requests hardly run
+
+    @property
+    def for_lock(self) -> bool:
+        """Whether it mostly waits for a lock, by its name."""
+        return self.by_name and LOCKS.search(self.calls[0][0]) is not None
 
 
 @once

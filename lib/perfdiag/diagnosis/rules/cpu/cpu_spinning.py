@@ -27,6 +27,17 @@ from perfdiag.diagnosis.significance import duration, fault, fix, plain, total_n
 from perfdiag.model.model import Model
 
 ID = "CPU-SPINNING"
+_FOR_WORK = fix(
+    "sleep until there is work: poll or epoll_wait with a timeout, a condition variable, an eventfd; at most spin for"
+    " some microseconds first"
+)
+_DESIGN = "polling by design"
+_BY_DESIGN = fix("if it polls by design (DPDK, low-latency trading): give it its own CPUs")
+_FOR_LOCK = fix(
+    "find out who has the lock so long: it must not wait for anything with it (a peer, a disk, another lock); or take a"
+    " lock that sleeps, such as a mutex"
+)
+_HOLDER = "its holder is ready, and waits for a CPU that those have who spin"
 
 
 @rule(
@@ -92,10 +103,10 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
     return conclude(
         model,
         {account: each for account, each in zip(CPU, (user_ns, kernel_ns), strict=True) if each},
-        headline=f"{who} polls for work in a loop instead of sleeping",
+        headline=f"{who} {'spins for a lock' if first.for_lock else 'polls for work in a loop'} instead of sleeping",
         claim=(
-            f"{who} polls for work in {first.asking} of its CPU samples. This burns"
-            f" {duration(ns)} of {subject(model)}'s CPU time.{others}"
+            f"{who} {'spins for a lock' if first.for_lock else 'polls for work'} in {first.asking} of its CPU samples."
+            f" This burns {duration(ns)} of {subject(model)}'s CPU time.{others}"
         ),
         mechanism=Mechanism.WORK,
         severity=severity,
@@ -104,14 +115,8 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
             "the code between two polls is counted as polling" if first.around else "",
         ],
         evidence=_evidence(model, first, missed_ns),
-        remedies=[
-            fix(
-                "sleep until there is work: poll or epoll_wait with a timeout, a condition variable, an eventfd; at"
-                " most spin for some microseconds first"
-            ),
-            fix("if it polls by design (DPDK, low-latency trading): give it its own CPUs"),
-        ],
-        alternatives=["an event loop with a little work at every call", "polling by design"],
+        remedies=[_FOR_LOCK] if first.for_lock else [_FOR_WORK, _BY_DESIGN],
+        alternatives=[_HOLDER] if first.for_lock else ["an event loop with a little work at every call", _DESIGN],
         verify=less(model, f"CPU time of {thread.name}", cpu_ns(thread)),
     )
 
