@@ -215,6 +215,7 @@ struct record {
 	__u8 serving_sure; /* since it waited for events it has read from there */
 	__u8 large_set; /* so many waits in epoll it is not asked again what is in the set: the last one had too much */
 	__u8 turned;	/* its last wait was in poll, select or epoll */
+	__u8 has_read;	/* since its last wait, from who answers the target */
 	__u8 taken;	/* copied for the last time: what it does from now on goes into no sum that is read later */
 	__u64 serial;
 	__u64 user_start_ns; /* utime and stime when the window began */

@@ -260,6 +260,7 @@ __weak __noinline __u64 book_wait(struct record *record, __u64 now)
 		note_rest_awaited(record, end - record->since);
 	}
 	record->waited_since = record->since;
+	record->has_read = 0;
 	if (record->idled == record->since)
 		record->idle_until = now;
 	if (end - record->since >= WITH_ANSWER_NS && record->answer.at < record->since)

@@ -165,3 +165,44 @@ def test_who_waits_for_an_answer_of_its_own_is_slow(attach: Attach, cleanup: Cle
     line, *breaches = recorded("asks", asks, attach, cleanup, upstream)
     assert line.count == line.over_slo >= 5 and not line.unsure and not line.untimed, line
     assert breaches == [True, False], line
+
+
+# A loop reads, and one worker answers and tells all others; it waits for what to do on a lock.
+TELLING_OTHERS = """
+import queue, selectors, socket, threading
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+selector, connections, asked = selectors.DefaultSelector(), [], queue.Queue()
+selector.register(listener, selectors.EVENT_READ)
+def work():
+    while True:
+        who = asked.get()
+        who.sendall(b"answer")
+        for other in connections:
+            if other is not who:
+                other.sendall(b"news")
+threading.Thread(target=work, daemon=True).start()
+while True:
+    for key, _ in selector.select():
+        if key.fileobj is listener:
+            connections.append(listener.accept()[0])
+            selector.register(connections[-1], selectors.EVENT_READ)
+        elif key.fileobj.recv(100):
+            asked.put(key.fileobj)
+"""
+
+
+def test_news_for_all_from_who_answers_one_is_no_part_of_earlier_answers(attach: Attach, cleanup: Cleanup) -> None:
+    """Each of four asks every 400 ms, and hears of the others' questions meanwhile."""
+    pid, port = cleanup.enter_context(running_server(TELLING_OTHERS))
+    clients = [cleanup.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(4)]
+    recorder = attach(pid, only=True, slo_ns=LIMIT_NS)
+    for number in range(16):
+        clients[number % 4].sendall(b"question")
+        time.sleep(0.1)
+    model = model_of(recorder.stop())
+    (line,) = [each.line for each in model.exchanges if each.served]
+    assert line.count == 16 and line.unsure >= 11 and line.over_slo <= 1, line
+    assert not [
+        each for each in diagnose(model).findings if each.id == "SLO-BREACH" and each.severity is not Severity.INFO
+    ]
