@@ -123,6 +123,17 @@ def test_a_fault_names_the_statement_that_has_most_of_it(ours: int, named: bool)
     assert any("95 % of it in" in each.text for each in found.evidence) is named
 
 
+def test_a_session_that_sleeps_in_a_wait_for_events_is_in_its_statement() -> None:
+    """The thread is in epoll_wait() until its own timeout: of its requests that is the time of a timer."""
+    slept = [schema.PartSum("wait.events", 9 * S)]
+    builder = Builder(comm="postgres").thread("postgres", cpu_user="500 ms", rest="wait.events")
+    builder.line(statement(20, 450 * MS, 0, accounts=slept, name="select pg_sleep(?)"))
+    for line in served(20, 475 * MS, {"wait.timer": 9 * S, "cpu.user": 500 * MS}):
+        builder.line(line)
+    first = diagnose(builder.model()).findings[0]
+    assert first.id == "WAIT-TIMER-IN-REQUEST" and first.headline.endswith(": select pg_sleep(?)"), first
+
+
 def test_a_long_statement_is_shortened_in_the_headline() -> None:
     name = "SELECT " + ", ".join(f"column_{number}" for number in range(12))
     builder = Builder(comm="postgres").thread("postgres", cpu_user="1 s")

@@ -16,6 +16,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 from perfdiag.recording.accounts import OF_CPUS
 
+TIMER, EVENTS = "wait.timer", "wait.events"
 LONGEST_HEADLINE = 110  # characters, as a report has room for
 LONGEST_STATEMENT = 48
 
@@ -35,10 +36,16 @@ def in_short(statement: str) -> str:
 
 
 def _by_account(known: Sequence[Statement]) -> dict[str, tuple[int, str]]:
-    """Return by account the statement with most of it, and how long that is."""
+    """Return by account the statement with most of it, and how long that is.
+
+    A session that sleeps until a timeout of its own, in a wait for events, is in that account here, and in the timer's
+    where its requests are told.
+    """
     most: dict[str, tuple[int, str]] = {}
     for statement in known:
-        for account, ns in statement.accounts.items() if statement.has_text else ():
+        accounts = dict(statement.accounts) if statement.has_text else {}
+        accounts[TIMER] = accounts.get(TIMER, 0) + accounts.get(EVENTS, 0)
+        for account, ns in accounts.items():
             if not account.startswith(OF_CPUS):
                 most[account] = max(most.get(account, (0, "")), (ns, plain(statement.name).rstrip(";")))
     return most
