@@ -3,8 +3,6 @@
 Nothing else in perfdiag prints errors or ends the process.
 """
 
-from __future__ import annotations
-
 import difflib
 import errno
 import os

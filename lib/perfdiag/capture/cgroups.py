@@ -1,7 +1,5 @@
 """Control groups: by path, by systemd unit, by container. Only the cgroup file systems are walked."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

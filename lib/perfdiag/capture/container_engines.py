@@ -1,7 +1,5 @@
 """Ask container engines for the id of a name, through their command line, without a shell, with a deadline."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

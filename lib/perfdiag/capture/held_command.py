@@ -1,7 +1,5 @@
 """A command held back just before its exec, so that it can be recorded from its first instruction."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The records of the kernel's own log buffer; reading it needs root."""
 
-from __future__ import annotations
-
 import errno
 import os
 

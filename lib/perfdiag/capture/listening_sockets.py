@@ -1,8 +1,6 @@
 """Find the processes that listen on a port: the sockets of every network namespace, and the descriptors that hold
 them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Lock our pages, so that reports start under memory pressure."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 

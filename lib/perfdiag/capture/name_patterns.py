@@ -3,8 +3,6 @@
 A child that has given up root and the launcher's niceness does the matching, with little time.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

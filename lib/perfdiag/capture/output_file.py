@@ -4,8 +4,6 @@ Only a child process opens and writes it: its file system may die in the window,
 or ends with it open, then hangs. The recorder writes to a pipe to that child, which finishes even if nobody waits.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

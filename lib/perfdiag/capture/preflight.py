@@ -4,8 +4,6 @@ Programs in the kernel are judged by a recorder that really loaded and attached 
 host by opening their files.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ links in fd and ns wait for an exec to finish; on newer kernels (seen on 6.18) s
 here. status, comm, cgroup, net and the names in fd and task wait for nothing.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

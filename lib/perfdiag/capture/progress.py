@@ -1,7 +1,5 @@
 """The progress of a recording: a bar on a terminal, one line elsewhere; always on standard error."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

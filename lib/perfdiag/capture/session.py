@@ -1,7 +1,5 @@
 """One recording from beginning to end, for `latency` and `record`."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What to measure: the selectors of the command line, resolved to processes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field

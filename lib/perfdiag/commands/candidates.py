@@ -1,7 +1,5 @@
 """Completion of values: files, and the processes, units and containers that run on this host."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """perfdiag check: what can be measured on this host, what cannot, why, and the remedy."""
 
-from __future__ import annotations
-
 import errno
 import os
 import textwrap

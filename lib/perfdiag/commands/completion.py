@@ -1,7 +1,5 @@
 """perfdiag completion: the completion script of a shell."""
 
-from __future__ import annotations
-
 import os
 
 import click

@@ -1,7 +1,5 @@
 """perfdiag explain: what a finding or an account means, what to do, how it is measured."""
 
-from __future__ import annotations
-
 import click
 from click.shell_completion import CompletionItem
 

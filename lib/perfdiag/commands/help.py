@@ -1,7 +1,5 @@
 """perfdiag help: the same as --help of a command."""
 
-from __future__ import annotations
-
 import click
 
 

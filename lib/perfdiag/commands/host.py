@@ -1,7 +1,5 @@
 """perfdiag host: measure the machine instead of a process; for the past, explain its OOM kills."""
 
-from __future__ import annotations
-
 from typing import IO
 
 import click

@@ -1,7 +1,5 @@
 """Opening files that may have no data: a pipe, a terminal, trace_pipe; and standard input, which may be closed."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import select

@@ -1,7 +1,5 @@
 """perfdiag latency: record a live process and report where its time went."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

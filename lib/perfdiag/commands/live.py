@@ -1,7 +1,5 @@
 """The live part of `perfdiag latency` and `perfdiag host`: record, and report where the time went."""
 
-from __future__ import annotations
-
 from perfdiag.capture import session
 from perfdiag.capture.progress import tell
 from perfdiag.capture.recorder import Window

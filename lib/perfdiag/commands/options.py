@@ -1,7 +1,5 @@
 """Options that several commands share, and the types of their values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

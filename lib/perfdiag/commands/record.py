@@ -1,7 +1,5 @@
 """perfdiag record: make a recording here and report it anywhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

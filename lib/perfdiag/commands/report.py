@@ -1,7 +1,5 @@
 """perfdiag report: the report of a recording, or of a guest's joined with its host's, without privileges."""
 
-from __future__ import annotations
-
 import os
 import pwd
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """From a recording to the report on standard output."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

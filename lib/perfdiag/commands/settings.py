@@ -1,7 +1,5 @@
 """The configuration as the commands use it: with the thresholds that the rules know."""
 
-from __future__ import annotations
-
 from perfdiag.common import config
 from perfdiag.common.config import Config
 from perfdiag.diagnosis import policy

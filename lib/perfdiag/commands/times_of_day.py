@@ -1,7 +1,5 @@
 """Times of day on the command line."""
 
-from __future__ import annotations
-
 import re
 import time
 from datetime import datetime, timedelta

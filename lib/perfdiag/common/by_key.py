@@ -1,7 +1,5 @@
 """Sums and groups by key, in the order in which the keys come first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import TypeVar

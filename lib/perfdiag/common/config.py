@@ -7,8 +7,6 @@ disk.timeout_ns = 500_000_000 # instead of the default (perfdiag explain --thres
 The files are read with the rights of the caller, and errors quote them.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import tomllib

@@ -1,7 +1,5 @@
 """Python's search for cycles of objects, while objects of a recording are made."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

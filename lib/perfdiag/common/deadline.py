@@ -3,8 +3,6 @@
 A child process does them, because one that waits in the kernel may not even be killed: it is left behind.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import select

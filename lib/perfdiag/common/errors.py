@@ -1,7 +1,5 @@
 """The errors perfdiag raises; `cli.main` is the only place that prints them and chooses the exit status."""
 
-from __future__ import annotations
-
 import errno
 
 _ROOM = "make room there, or send the output to a file system that has some: /dev/shm is in memory"

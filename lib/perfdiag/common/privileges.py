@@ -3,8 +3,6 @@
 Perfdiag never opens a path given by the caller as root: the process that opens it becomes the caller first.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Names from the target are hostile bytes; this module makes them safe to print."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import re

@@ -1,7 +1,5 @@
 """Numbers as text: the only place where a duration, a share, a count or a size is formatted."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -20,8 +20,6 @@ Ranked is by the time granted, faults before profile, and what background thread
 time makes only a fault larger: what most of the busy time is stands above where a target was idle.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """`diagnose`: run every rule on a model, then settle which finding gets which time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice

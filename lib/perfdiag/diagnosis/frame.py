@@ -1,7 +1,5 @@
 """The frame of a rule: what every finding gets from the time it claims and from the recording it stands on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.rule import Claims, Confidence, Evidence, Finding, Mechanism, Other, Remedy, Severity

@@ -7,8 +7,6 @@ requests may wait for it: the rest stays unknown. Not for what background thread
 from no norm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 

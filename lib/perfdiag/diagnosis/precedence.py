@@ -6,8 +6,6 @@ reason why none has to: they never want the same time, or both are true, and the
 A test knows all pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.diagnosis.rule import Rule

@@ -1,7 +1,5 @@
 """What a finding is, and the rule that makes it.  A rule is a pure function of a `Model`; it never prints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum

@@ -1,7 +1,5 @@
 """When a time is worth a finding, how confident a rule may be, and how numbers are worded."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 

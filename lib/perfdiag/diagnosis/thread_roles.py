@@ -5,8 +5,6 @@ waited for somebody's data or events; it works in the *background* when a clock 
 wait.timer) and nobody was seen to wait for it.  Everything else is not known, and what is not known ranks as it did.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable

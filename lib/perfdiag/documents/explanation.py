@@ -1,7 +1,5 @@
 """What `perfdiag explain` says: the documentation of a finding, an account or the thresholds, at 80 columns."""
 
-from __future__ import annotations
-
 import difflib
 import textwrap
 

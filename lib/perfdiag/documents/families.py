@@ -1,7 +1,5 @@
 """The families of findings: the room of diagnosis/rules that each rule is in, with its title."""
 
-from __future__ import annotations
-
 from pkgutil import walk_packages
 
 from perfdiag.diagnosis import rules

@@ -4,8 +4,6 @@
 What can be read from the code is generated, so that a page cannot say what the program does not do.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path

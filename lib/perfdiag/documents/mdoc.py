@@ -1,7 +1,5 @@
 """Pages in mdoc(7), the language of manual pages: text as lines of it, and what stands around it."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """perfdiag-runbook(7): from the symptom to the command, to the findings it may give, and what to do about each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.diagnosis.rule import Rule

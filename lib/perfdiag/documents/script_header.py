@@ -4,8 +4,6 @@ Its parts come in the order of `TITLES`; a script for DTrace, which several syst
 was run.  The lines of a part are indented by two blanks.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from dataclasses import dataclass

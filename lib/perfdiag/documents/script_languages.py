@@ -1,7 +1,5 @@
 """What is true of every script of bpftrace, DTrace or bcc: it stands here once, and on each page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from perfdiag.documents.script_header import Pairs

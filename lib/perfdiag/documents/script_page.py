@@ -4,8 +4,6 @@
 The pages are called perfdiag-NAME(8): the bpftrace package installs scripts and pages, some with the same name.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path

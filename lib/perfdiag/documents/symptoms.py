@@ -1,7 +1,5 @@
 """Symptoms as a pager or a user names them: which command to run, and which findings it may give."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

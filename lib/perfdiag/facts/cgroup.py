@@ -1,7 +1,5 @@
 """Control groups of the targets and their ancestors, versions 1 and 2 alike.  Unlimited is `math.inf`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

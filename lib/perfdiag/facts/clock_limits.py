@@ -1,7 +1,5 @@
 """What may hold the clock down: turbo switched off, a share of the performance allowed, a cap of the power."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

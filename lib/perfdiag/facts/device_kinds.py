@@ -1,7 +1,5 @@
 """Which drivers stand for emulated, paravirtual or real hardware."""
 
-from __future__ import annotations
-
 import re
 
 from perfdiag.facts.hypervisor import Hypervisor

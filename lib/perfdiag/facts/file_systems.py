@@ -1,7 +1,5 @@
 """Room on the file systems on which the targets have files open for writing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the host runs on: bare metal, or a guest of which hypervisor, and how it was recognised."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from perfdiag.facts.processor import cpuinfo

@@ -1,7 +1,5 @@
 """Counters of Java virtual machines (HotSpot), as the recorder found them in the memory of the targets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The tail of the kernel log, and the lines that mean trouble."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Many lines hold such a name (15 letters, any at all), at their begin or in their
 others.  So lines are told by who reports: drivers, block devices, file systems and clocks begin theirs with themselves.
 """
 
-from __future__ import annotations
-
 import re
 
 _NAME_LETTERS = 15  # TASK_COMM_LEN - 1

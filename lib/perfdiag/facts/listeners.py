@@ -1,7 +1,5 @@
 """The sockets the targets listen on, as sock_diag(7) tells of them: who waits to be accepted, and who was dropped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

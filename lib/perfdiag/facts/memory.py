@@ -1,7 +1,5 @@
 """Memory: pages, huge pages, merging, NUMA nodes, dirty limits, swap."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

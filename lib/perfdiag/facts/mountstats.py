@@ -1,7 +1,5 @@
 """NFS mounts as /proc/self/mountstats counts their calls: by procedure, begin to end, whoever asked."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Network interfaces and protocol counters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Connections of this host to NFS servers, as sock_diag(7) tells of them: what held that which was to be sent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby

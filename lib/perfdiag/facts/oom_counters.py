@@ -3,8 +3,6 @@
 Counters outlive the victims and the log.  They have no times: a group counts since it was made, the host since boot.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

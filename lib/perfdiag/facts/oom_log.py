@@ -1,7 +1,5 @@
 """A kernel log, of this host or saved: what it says of OOM kills, and whose log it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO

@@ -1,7 +1,5 @@
 """Frequency and idle states: what is allowed, what was declared, what the CPUs really got."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect
 from collections.abc import Mapping, Sequence

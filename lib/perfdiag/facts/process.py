@@ -1,7 +1,5 @@
 """The target processes: limits, descriptors, counters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The CPUs: model, hypervisor, clock source, time taken by the hypervisor."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Targets that may start no more tasks, because their user has as many as their RLIMIT_NPROC allows."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

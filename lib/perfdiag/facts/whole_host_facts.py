@@ -3,8 +3,6 @@
 Files of processes were read of the busiest ones only, and after the window: they are neither "the target's" nor all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.facts.host_facts import Facts

@@ -1,7 +1,5 @@
 """How many dirty pages each device or mount may have: the settings of its backing device."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Every step moves nanoseconds between accounts of one thread and creates or destroys none (law 2).
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 

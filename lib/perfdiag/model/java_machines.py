@@ -1,7 +1,5 @@
 """What a Java virtual machine of the target did in the window, by its own counters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

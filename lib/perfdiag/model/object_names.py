@@ -4,8 +4,6 @@ Objects are as the recorder wrote them, but for the locks of runtimes, whose wor
 ("lock:gil:1234").
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 

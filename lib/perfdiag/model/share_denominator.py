@@ -1,7 +1,5 @@
 """What shares are shares of: the time of requests where that is known, else the busy time of threads."""
 
-from __future__ import annotations
-
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import Kind, kind_of

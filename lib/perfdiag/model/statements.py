@@ -1,7 +1,5 @@
 """SQL statements of the target's servers, and those that it sends itself; those that took most time in all first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The accounts of a thread: nanoseconds and counts by account, and their sums."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain

@@ -1,7 +1,5 @@
 """The accounts of the ledger: every nanosecond of a thread stands in exactly one of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

@@ -1,7 +1,5 @@
 """Lines of a file that anybody may have made: no line takes more memory than a bound, and what is packed is named."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import IO
 

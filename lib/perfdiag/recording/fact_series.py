@@ -4,8 +4,6 @@ Of a file that was read again and again only the newest text counts, but where a
 of those the readings are kept, and where there are too many, evenly thinned.
 """
 
-from __future__ import annotations
-
 import re
 from sys import getsizeof
 

@@ -1,7 +1,5 @@
 """Which lines of a recording are kept: of each thing the newest, and no more than any recorder writes."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sized
 from typing import TypeVar
 

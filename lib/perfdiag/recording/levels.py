@@ -1,7 +1,5 @@
 """How many requests, or calls, there are at once: what the levels of a recording stand for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.recording import schema

@@ -1,7 +1,5 @@
 """Lines as they are kept: their lists of numbers packed, their names once each."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Sequence
 from itertools import chain

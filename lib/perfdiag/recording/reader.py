@@ -1,7 +1,5 @@
 """Read a recording: validate each line against the schema, keep what counts, say what was wrong with the rest."""
 
-from __future__ import annotations
-
 import re
 from codecs import BOM_UTF8
 from collections import deque

@@ -1,7 +1,5 @@
 """A recording in memory: its lines by type."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

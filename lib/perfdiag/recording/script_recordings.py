@@ -6,8 +6,6 @@ list, `comm` is the last field of its line, with nothing in it escaped, and `sta
 the thread is in from `at_ns` on.  perfdiag-recording(5) has this under SCRIPTS.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain

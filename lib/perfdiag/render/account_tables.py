@@ -1,7 +1,5 @@
 """Where the time went: one table with one whole, its rows in words, and the findings that explain each row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

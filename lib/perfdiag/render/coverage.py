@@ -1,7 +1,5 @@
 """How far to believe a report, and what measuring cost: one line, unless something is wrong with the recording."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from rich.text import Text

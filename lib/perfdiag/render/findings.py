@@ -1,7 +1,5 @@
 """The findings of a report: their evidence, and remedies besides the first one, which stands above."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.text import Text

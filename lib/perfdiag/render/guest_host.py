@@ -1,7 +1,5 @@
 """What the host saw of a guest, in a few lines between the table and the findings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.text import Text

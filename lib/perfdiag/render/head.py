@@ -1,7 +1,5 @@
 """The first lines of a report: the target, the window, the host, its requests, and the status."""
 
-from __future__ import annotations
-
 from rich.cells import cell_len
 from rich.text import Text
 

@@ -1,7 +1,5 @@
 """The largest consumers of each account of a whole host, and the processes that others wait behind."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import count, share

@@ -1,7 +1,5 @@
 """Java virtual machines, with --full: what they stopped their threads for, and how full their memory is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """The last lines of a report: what is ruled out, what was not measured, how far to believe it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.cells import cell_len

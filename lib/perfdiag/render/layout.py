@@ -6,8 +6,6 @@ chunk has a rank; if lines are short, chunks of higher rank go first, and a sect
 what they were: nothing is dropped silently.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The counters in a recording's footer, in words."""
 
-from __future__ import annotations
-
 from perfdiag.common.units import count, plural
 
 # A noun that takes an s, and what follows it.

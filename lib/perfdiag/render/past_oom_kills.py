@@ -1,7 +1,5 @@
 """Past OOM kills as text: every kill in full, names escaped, plain text without a terminal."""
 
-from __future__ import annotations
-
 import time
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """What is wrong, in three lines, and right below what to do about it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from math import ceil

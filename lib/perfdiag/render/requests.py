@@ -1,7 +1,5 @@
 """The lines on requests served and calls made."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """Checks without a finding: subjects in words, or each check with its number."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.text import Text

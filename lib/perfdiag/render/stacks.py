@@ -1,7 +1,5 @@
 """The heaviest stacks of the largest accounts, for the full report."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """SQL statements, with --full: how long each took, and what most of its time went to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 

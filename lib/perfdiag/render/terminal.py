@@ -4,8 +4,6 @@ Colour is never the only carrier of a meaning; piped output and NO_COLOR get pla
 perfdiag.render.terminal [FILE.json] [--full] draws a report made with --json
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from itertools import islice

@@ -1,7 +1,5 @@
 """Threads that still waited at the end, and, for a full page, what each of the busiest did."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """Operations over their limit, and the work that was done."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.text import Text

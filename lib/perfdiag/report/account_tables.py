@@ -1,7 +1,5 @@
 """Where the time went: accounts by object, threads, operations, and threads that still wait."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt

@@ -3,8 +3,6 @@
 Names become printable here, and numbers are joined; nothing is left out: a renderer decides what it folds.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from perfdiag import __version__

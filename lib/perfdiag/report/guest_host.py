@@ -1,7 +1,5 @@
 """What the host of a guest saw of it, apart from the guest's own accounts."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """The head of a report: what was measured, where, when, and what a reader must know before any number."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """The largest consumers of every account on a host, and the processes that had the CPU while others could run."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME, printable

@@ -1,7 +1,5 @@
 """From the virtual machines of Java in a model to their part of the report."""
 
-from __future__ import annotations
-
 from perfdiag.common.text import printable
 from perfdiag.model import java_machines as found
 from perfdiag.model.model import Model

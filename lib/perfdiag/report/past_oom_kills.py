@@ -1,7 +1,5 @@
 """Explain past OOM kills from a kernel log and the counters of control groups alone: the victims are gone."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ does.
 What matters to few targets would otherwise be in every report, and nobody reads it then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from perfdiag.diagnosis.engine import Diagnosis

@@ -1,7 +1,5 @@
 """The requests and calls of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from perfdiag.common.by_key import groups_by_key

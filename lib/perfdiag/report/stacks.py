@@ -1,7 +1,5 @@
 """Sampled stacks of a report: where in its code and in the kernel the time of each account went."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

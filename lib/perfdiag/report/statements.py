@@ -1,7 +1,5 @@
 """From the SQL statements in a model to their part of the report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.common.text import printable

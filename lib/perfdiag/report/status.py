@@ -1,7 +1,5 @@
 """The verdict in one word, at the right end of a report's first line."""
 
-from __future__ import annotations
-
 import msgspec
 
 from perfdiag.diagnosis.engine import Diagnosis

@@ -1,7 +1,5 @@
 """The thresholds that the configuration sets, as the report tells them."""
 
-from __future__ import annotations
-
 from perfdiag.common.units import duration, first_of, size
 from perfdiag.diagnosis import policy
 from perfdiag.report import contract

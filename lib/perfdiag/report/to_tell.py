@@ -1,7 +1,5 @@
 """The sentence of a verdict with a command that would tell more, which a report shows on a line of its own."""
 
-from __future__ import annotations
-
 
 class ToTell(str):
     """A sentence with a command."""

@@ -1,7 +1,5 @@
 """What shows where the target's threads are: its stacks, or a tool of its own runtime when perfdiag cannot tell."""
 
-from __future__ import annotations
-
 import re
 
 from perfdiag.model.model import Model

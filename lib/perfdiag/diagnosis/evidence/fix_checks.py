@@ -1,7 +1,5 @@
 """How to check a fix: a command that measures the same thing again, and the value that shows that the fix worked."""
 
-from __future__ import annotations
-
 import shlex
 
 from perfdiag.common.units import duration

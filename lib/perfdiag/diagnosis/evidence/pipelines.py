@@ -5,8 +5,6 @@ ended since. Processes that share pipes are one pipeline. Its working stage is t
 through each other: it waits clearly less than any of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

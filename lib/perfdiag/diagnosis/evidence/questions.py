@@ -5,8 +5,6 @@ unless what was sent is so short that it may be an acknowledgement. A writer tha
 Requests through a pipe are not visible.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from perfdiag.diagnosis.evidence.system_calls import system_call

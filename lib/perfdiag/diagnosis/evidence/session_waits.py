@@ -1,7 +1,5 @@
 """What sessions of PostgreSQL say they wait for, by rows, by chains and by waits that were open at the end."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

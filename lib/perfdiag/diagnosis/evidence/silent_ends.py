@@ -5,8 +5,6 @@ after the other, and a client that is answered slowly. If nothing tells them apa
 rules nothing out.
 """
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude

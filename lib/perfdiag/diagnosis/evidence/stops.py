@@ -1,7 +1,5 @@
 """Processes that were stopped, traced or frozen: for how long, by whom, and what lets them go on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

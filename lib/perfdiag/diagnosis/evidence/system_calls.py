@@ -1,7 +1,5 @@
 """Which system call took the time of an operation."""
 
-from __future__ import annotations
-
 from perfdiag.recording import schema
 
 

@@ -1,7 +1,5 @@
 """What rules ask about the target itself: its CPUs, its control groups, the command that measures it again."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import PurePosixPath

@@ -3,8 +3,6 @@
 Who waits for work keeps its connection and waits on.  Who asks, waits and closes needed an answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import plural

@@ -3,8 +3,6 @@
 In: the table `thresholds` of the configuration. Out: the number in force, and which of them a user set.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Thresholds of computing: clocks, samples and kernel work."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, rate, share, size_bytes
 
 

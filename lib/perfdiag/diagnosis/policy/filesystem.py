@@ -1,7 +1,5 @@
 """Thresholds of directories and remote file systems other than NFS."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share, size_bytes
 
 

@@ -1,7 +1,5 @@
 """Thresholds of what is worth a finding, and how far a recording is believed."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, share
 
 

@@ -1,7 +1,5 @@
 """Thresholds of sleeps, stops and targets without work."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, share
 
 

@@ -1,7 +1,5 @@
 """Thresholds of HotSpot: collections, metaspace and safepoints."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, rate, share
 
 

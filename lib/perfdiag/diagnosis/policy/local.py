@@ -1,7 +1,5 @@
 """Thresholds of processes, pipes, queues and descriptors of this host."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, duration_s, factor, rate, share, size_bytes
 
 

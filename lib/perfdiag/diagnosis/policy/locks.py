@@ -1,7 +1,5 @@
 """Thresholds of locks and their holders."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, factor, share
 
 

@@ -1,7 +1,5 @@
 """Thresholds of memory: reclaim, swap, page cache, NUMA."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share
 
 

@@ -1,7 +1,5 @@
 """Thresholds of connections, peers and name servers."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share
 
 

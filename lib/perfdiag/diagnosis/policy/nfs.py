@@ -1,7 +1,5 @@
 """Thresholds of NFS mounts and their servers."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, rate, share
 
 

@@ -1,7 +1,5 @@
 """Thresholds of requests: what read them late, pools and loops."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share, size_bytes
 
 

@@ -1,7 +1,5 @@
 """Thresholds of threads that wait for a CPU."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, duration_ns, factor, share
 
 

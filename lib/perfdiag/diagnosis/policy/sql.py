@@ -1,7 +1,5 @@
 """Thresholds of database sessions, their transactions and locks."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, share
 
 

@@ -1,7 +1,5 @@
 """Thresholds of virtual machines and their hosts."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.policy.threshold import Family, rate, share
 
 

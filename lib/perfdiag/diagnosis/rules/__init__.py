@@ -1,7 +1,5 @@
 """From a `Model` to findings: one finding id a module, named after it; a new module is found by being there."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import walk_packages
 

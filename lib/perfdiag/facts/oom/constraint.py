@@ -4,8 +4,6 @@ Three names stand in it that users may choose, and no sign of the kernel's canno
 those of two control groups, that of the process.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the kernel prints of the host's memory when nothing is left ("Mem-Info:"), read line by line."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

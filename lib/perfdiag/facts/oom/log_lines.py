@@ -5,8 +5,6 @@ short-precise, short-monotonic), and files of a syslog daemon.  All of it is hos
 hold a newline, so a line that begins like none of these forms belongs to the one before.
 """
 
-from __future__ import annotations
-
 import calendar
 import re
 import time

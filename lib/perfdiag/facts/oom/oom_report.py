@@ -3,8 +3,6 @@
 Names (comm, cgroup paths, zones) come from the log and are hostile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

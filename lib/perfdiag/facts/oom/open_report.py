@@ -1,7 +1,5 @@
 """A report of the OOM killer while it is read, and the lines that have no meaning outside one."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field, replace
 from functools import cache

@@ -5,8 +5,6 @@ other CPUs stand between, the log may begin or end inside one, and its levels ma
 no table of tasks): whatever is there is taken, what is not stays None.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """How far a recording can be believed, and what it does not know."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.units import plural

@@ -1,7 +1,5 @@
 """Which databases of the target did not say what their sessions wait for, and why."""
 
-from __future__ import annotations
-
 from perfdiag.common.text import printable
 from perfdiag.model.model import NotMeasured
 from perfdiag.model.waits.postgres_waits import KIND, PREFIX

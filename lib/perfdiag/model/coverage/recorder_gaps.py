@@ -1,7 +1,5 @@
 """What a recording lacks because of who made it: a recorder without all capabilities, or a script."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural

@@ -1,7 +1,5 @@
 """Addresses of user stacks without a name, because the tables of symbols could not be read."""
 
-from __future__ import annotations
-
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
 from perfdiag.model.model import NotMeasured

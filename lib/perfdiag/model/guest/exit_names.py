@@ -1,7 +1,5 @@
 """What virtual CPUs leave their guests for, in words: names of exit codes, devices behind ports and addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 # arch/x86/include/uapi/asm/svm.h, the SVM_EXIT_ left out

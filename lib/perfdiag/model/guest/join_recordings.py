@@ -4,8 +4,6 @@ Which is which their content tells.  What cannot be joined is refused with the r
 would name a wrong cause in good faith.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from perfdiag.common.errors import RecordingError

@@ -3,8 +3,6 @@
 All of it is of the whole guest: the host sees virtual CPUs, not which of the guest's processes were on them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

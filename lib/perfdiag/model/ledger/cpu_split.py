@@ -1,7 +1,5 @@
 """CPU time is exact, its split into user and kernel is sampled: by ticks or CPU stacks, whichever has more of them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from math import sqrt
 

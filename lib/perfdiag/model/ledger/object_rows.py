@@ -1,7 +1,5 @@
 """Account and object of each process, as the recording details them, each by its final account."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace

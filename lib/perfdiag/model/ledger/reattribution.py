@@ -1,7 +1,5 @@
 """Time that is moved to another account once it is known what was waited for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec

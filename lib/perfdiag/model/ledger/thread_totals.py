@@ -1,7 +1,5 @@
 """The books of a thread while they are being settled: sums by account, and time moved between two of them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

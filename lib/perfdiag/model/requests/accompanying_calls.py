@@ -5,8 +5,6 @@ thread comes.  But if calls are only outstanding while requests are in progress,
 is made for one: then so much of the requests' time was a wait for a peer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec.structs import replace

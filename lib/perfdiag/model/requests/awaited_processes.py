@@ -4,8 +4,6 @@ A thread that waits for its child, or reads what that writes to a pipe, idles wh
 a request it does not, and a wait for another process of the target is no cause: what that process was in is.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Requests that are meant to wait for news, as in long polling: their waiting is no cause."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.model.requests.exchanges import Exchange

@@ -6,8 +6,6 @@ Who waits for a thread that waits for events, and comes with the answer of a pee
 comes with anything else it waits for news, as in long polling.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 

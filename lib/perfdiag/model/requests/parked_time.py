@@ -1,7 +1,5 @@
 """Where threads were parked while they served requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

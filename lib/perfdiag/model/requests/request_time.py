@@ -1,7 +1,5 @@
 """What the time of the requests of a recording consists of, and which part of it is unknown."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

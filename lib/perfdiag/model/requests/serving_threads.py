@@ -1,7 +1,5 @@
 """Who serves the requests: one thread that turns from connection to connection, or workers, each with its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What slow requests took beyond the median of their name, and in which accounts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 

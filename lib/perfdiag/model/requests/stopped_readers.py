@@ -1,7 +1,5 @@
 """Requests that lie unread while a virtual machine of Java has stopped its threads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """What requests meet that have arrived and are not read: what has findings of its own, or what its reader does."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Law 3 of the ledger: the books must be right, not only closed.  The recorder's c
 where it can avoid it, so that agreement between the two is worth something.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

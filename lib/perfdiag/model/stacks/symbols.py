@@ -1,7 +1,5 @@
 """Names of functions in stacks: "take_gil (libpython3.so)", "_ZN13ObjectMonitor5enterEv (libjvm.so)", "0x12 (app)"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

@@ -5,8 +5,6 @@ locks on rows, tables and files in the same calls as for their clients.  The fun
 other on its stack; a name further out may be left from an earlier call and proves nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

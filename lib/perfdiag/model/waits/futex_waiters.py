@@ -1,7 +1,5 @@
 """Futexes by who waits on them and who wakes: the second witness where functions alone do not prove a lock."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """What do threads wait for on a futex?  The operation code never tells; their user stacks do (LEDGER.md, 7)."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ signals, or a worker.  One that got nothing in the whole window did nothing in i
 of them was in such a wait, nobody waited for that thread either, and nothing shows that it is not idle.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

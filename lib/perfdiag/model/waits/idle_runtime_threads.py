@@ -4,8 +4,6 @@ A thread of a pool that waits for work is idle.  So is one that a scheduler of g
 them can run; but those may wait for each other, and no thread shows it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

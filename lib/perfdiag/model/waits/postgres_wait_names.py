@@ -4,8 +4,6 @@ The server publishes a number, and a new version may count anew.  Of versions th
 that have never changed; a test compares the lists with an installed server.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.facts.texts import words_of

@@ -1,7 +1,5 @@
 """What sessions of PostgreSQL wait for, as they say themselves: the objects "postgres:CLASS:EVENT" of a recording."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

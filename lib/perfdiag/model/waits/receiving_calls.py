@@ -7,8 +7,6 @@ peer the calls tell that were made: no wait for an answer is longer than they we
 tell: no wait for the rest of one is longer than they took to arrive.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 

@@ -4,8 +4,6 @@ Most are made of a primitive of the C library and of words that say nothing: the
 two mutexes, a monitor of a word for each thread that waits.  What belongs together is one lock here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ threads of the virtual machine, which wait for work.  JDK 8 and 11 stop threads 
 meanwhile (not tried out).
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 

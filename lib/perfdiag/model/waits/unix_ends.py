@@ -4,8 +4,6 @@ Its object names the process that made that end.  This one may have left it to a
 its services, a parent makes a pair before it forks.  Who ended most of the waits there is at the other end.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 

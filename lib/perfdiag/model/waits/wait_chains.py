@@ -4,8 +4,6 @@ The recorder finds both at each wake-up, to the nanosecond; here they get the ac
 is a second view on the same time: nothing of it is ever added to an account.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Which fields belong together their types and names in the schema say: `queue_buc
 `buckets` of `sum_ns`, of which `max_ns` is the longest.  A new kind of line that keeps to that is covered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints

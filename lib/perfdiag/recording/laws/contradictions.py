@@ -4,8 +4,6 @@ A sound recording has none of these.  One that was made by hand, mixed or damage
 same: what is found in it is worth little.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 

@@ -3,8 +3,6 @@
 Fields go by the names that perfdiag-recording(5) gives them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter

@@ -1,8 +1,6 @@
 """What must hold of how many requests were in progress, and calls outstanding, at once: fields by the names that
 perfdiag-recording(5) gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from perfdiag.common.units import duration

@@ -4,8 +4,6 @@ Fields go by the names that perfdiag-recording(5) gives them; what buckets must 
 requests and calls must, in exchange_laws.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

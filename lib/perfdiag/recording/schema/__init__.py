@@ -6,8 +6,6 @@ Names that come from the target (comm, paths, functions, peers) are hostile byte
 The prose twin of this package is perfdiag-recording(5); a test compares the two.
 """
 
-from __future__ import annotations
-
 from perfdiag.recording.schema.applications import Application, DatabaseWait, SqlCall, Statement
 from perfdiag.recording.schema.base import AccountSum, Line
 from perfdiag.recording.schema.machine import Calibration, Cpu, Fact, VmExit

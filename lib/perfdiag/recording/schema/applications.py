@@ -1,7 +1,5 @@
 """What applications of the target tell of themselves, beside what system calls tell of them."""
 
-from __future__ import annotations
-
 from perfdiag.recording.schema.base import Buckets, Count, Line, Nanoseconds
 from perfdiag.recording.schema.limits import Digest, Object, Reason, RequestName, Word
 from perfdiag.recording.schema.requests import FineBuckets, PartSums

@@ -1,7 +1,5 @@
 """What the lines of a recording have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -4,8 +4,6 @@ Each number is one of the recorder's, or follows from some: `RECORDER` says whic
 sources.  Texts are counted in characters, of which a byte never makes more than one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

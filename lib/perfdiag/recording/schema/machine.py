@@ -1,7 +1,5 @@
 """The machine below the threads: facts about it, its CPUs, exits of virtual ones, the clock of a guest."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

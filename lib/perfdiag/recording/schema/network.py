@@ -1,7 +1,5 @@
 """Connections of the network that the target waited on."""
 
-from __future__ import annotations
-
 from perfdiag.recording.schema.base import Count, Line
 from perfdiag.recording.schema.limits import Object, Word
 

@@ -1,7 +1,5 @@
 """Network file systems: calls and flushes of the client, requests of the server."""
 
-from __future__ import annotations
-
 from perfdiag.recording.schema.base import Buckets, Count, Line, Nanoseconds
 from perfdiag.recording.schema.limits import Object, ProcedureName, Word
 

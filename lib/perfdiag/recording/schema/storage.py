@@ -1,7 +1,5 @@
 """Block devices, files that were not in memory, and pages that wait to be written."""
 
-from __future__ import annotations
-
 from perfdiag.recording.schema.base import Buckets, Count, Line, Nanoseconds
 from perfdiag.recording.schema.limits import Comm, DeviceNumber, Object, Word
 

@@ -1,7 +1,5 @@
 """The books: of threads, of what they are folded into, and of all together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -6,8 +6,6 @@ right to a factor of two; sums, counts and maxima are exact. Texts that hold nam
 printable, but chosen by the target.
 """
 
-from __future__ import annotations
-
 from perfdiag.report.contract.accounts import Account, Operation, Releaser, Stack, Thread, Waiting, Work
 from perfdiag.report.contract.base import Part, Untrusted
 from perfdiag.report.contract.coverage import Cost, Coverage, Program, Threshold

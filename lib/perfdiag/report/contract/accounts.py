@@ -1,7 +1,5 @@
 """Where the time went: accounts, threads, code and operations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.report.contract.base import Part, Untrusted

@@ -1,7 +1,5 @@
 """What all parts of a report have in common."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

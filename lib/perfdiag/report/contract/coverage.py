@@ -1,7 +1,5 @@
 """How far a report can be believed, and what it cost."""
 
-from __future__ import annotations
-
 from perfdiag.report.contract.base import Part
 
 

@@ -1,7 +1,5 @@
 """Causes and what to do about them: the verdict, findings, and checks without a finding."""
 
-from __future__ import annotations
-
 from perfdiag.report.contract.base import Part, Untrusted
 
 

@@ -1,7 +1,5 @@
 """What the host of a guest saw of it."""
 
-from __future__ import annotations
-
 from perfdiag.report.contract.base import Part, Untrusted
 from perfdiag.report.contract.target import Host, Window
 

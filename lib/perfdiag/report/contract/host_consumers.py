@@ -1,7 +1,5 @@
 """The processes of a recording of the whole host."""
 
-from __future__ import annotations
-
 from perfdiag.report.contract.base import Part, Untrusted
 
 

@@ -1,7 +1,5 @@
 """What a Java virtual machine of the target counted itself."""
 
-from __future__ import annotations
-
 from perfdiag.report.contract.base import Part, Untrusted
 
 

@@ -1,7 +1,5 @@
 """OOM kills of the past: the document behind `perfdiag host --since` and its --json."""
 
-from __future__ import annotations
-
 import msgspec
 
 from perfdiag.diagnosis.rule import Evidence, Remedy

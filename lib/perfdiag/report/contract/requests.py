@@ -1,7 +1,5 @@
 """Requests served and calls made, with percentiles that are right to 3 %."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.report.contract.base import Part, Untrusted

@@ -1,7 +1,5 @@
 """SQL statements that servers of the target ran, and those that it sent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.report.contract.base import Part, Untrusted

@@ -1,7 +1,5 @@
 """What was measured, when and where."""
 
-from __future__ import annotations
-
 from perfdiag.report.contract.base import Part, Untrusted
 
 

@@ -1,7 +1,5 @@
 """The verdict on a target without a fault that takes time: asleep, idle, computing, or unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import duration, share

@@ -1,7 +1,5 @@
 """The frame of a verdict: an ordered table of cases, of which the first that holds decides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar

@@ -3,8 +3,6 @@
 Silence proves nothing: a server that hangs with the requests of all its clients receives none either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import first_of, plural

@@ -1,7 +1,5 @@
 """The sentence on a target that computes: no fault, but it tells where the time goes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import share

@@ -1,7 +1,5 @@
 """How long those requests took that a cause concerns: the median of all says nothing about what a few suffer."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 

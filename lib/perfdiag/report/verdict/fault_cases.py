@@ -3,8 +3,6 @@
 If one cause is most of the known time and lasts as long as anybody waited, unknown time is mentioned beside it.
 """
 
-from __future__ import annotations
-
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.evidence.idle import work
 from perfdiag.diagnosis.policy import idle_policy

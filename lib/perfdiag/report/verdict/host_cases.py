@@ -1,7 +1,5 @@
 """The verdict on a whole host: its faults, or that it has none."""
 
-from __future__ import annotations
-
 from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.rule import Finding
 from perfdiag.model.model import Model

@@ -1,7 +1,5 @@
 """Calls that requests may wait for which could not be followed: who made them, and for which request, is not known."""
 
-from __future__ import annotations
-
 from perfdiag.common.units import about, plural, share
 from perfdiag.diagnosis.evidence.network.unanswered_calls import sent_again
 from perfdiag.diagnosis.policy import network_policy

@@ -1,7 +1,5 @@
 """The verdict on a target that serves requests: what the requests wait for, whatever else its threads do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

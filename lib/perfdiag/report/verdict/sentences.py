@@ -3,8 +3,6 @@
 A verdict is made of sentences, the most important first: a renderer without room leaves out whole ones from the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import Enum
 

@@ -1,7 +1,5 @@
 """The facts about a target and its findings, from which its verdict is chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Where most of the time is, if no named finding takes it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import duration, first_of, share

@@ -1,7 +1,5 @@
 """Doubts about a whole recording: said before causes, and instead of ruling anything out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from perfdiag.common.units import duration, plural, share

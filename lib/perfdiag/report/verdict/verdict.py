@@ -3,8 +3,6 @@
 The first case of a table that holds decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import share

@@ -1,7 +1,5 @@
 """The CPU clock during the target's time: delivered where known, else requested."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The share of CPU time in a runtime's garbage collector, from sampled stacks and thread names."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Idle states of CPUs: what waking from them took, and how to disable them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.common.units import plural

@@ -1,7 +1,5 @@
 """Purposes of kernel time, from sampled kernel stacks, with a remedy for each."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

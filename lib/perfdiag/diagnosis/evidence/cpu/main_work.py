@@ -1,7 +1,5 @@
 """What the target mostly computes: a kind of kernel work, a function or a library."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

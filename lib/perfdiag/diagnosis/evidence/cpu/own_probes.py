@@ -1,7 +1,5 @@
 """CPU samples inside perfdiag's own probes: the cost of recording, and none of the target's work."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Threads that poll for work instead of sleeping, and the CPU time this takes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

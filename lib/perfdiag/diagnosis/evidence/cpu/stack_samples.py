@@ -1,7 +1,5 @@
 """Sampled CPU stacks: functions by share of CPU time, with the sampling error."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """CPU time of user code and of the kernel: the error of their split, and what makes either cheaper."""
 
-from __future__ import annotations
-
 import math
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import NAMELESS, CpuSamples

@@ -1,7 +1,5 @@
 """From the device of a wait to the disks below it, and how long their requests took."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Devices the target waits on, with their requests."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key

@@ -1,7 +1,5 @@
 """The three kinds of disk wait, and how long a wait on a device may take."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, Requests, backing, device_of

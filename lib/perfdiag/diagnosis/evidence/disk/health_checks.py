@@ -1,7 +1,5 @@
 """How to look at the health of one disk: SMART tells of real ones only."""
 
-from __future__ import annotations
-
 import shlex
 
 from perfdiag.diagnosis.significance import plain

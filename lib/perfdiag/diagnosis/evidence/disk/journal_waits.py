@@ -1,7 +1,5 @@
 """Waits for a commit of a file system's journal that the waiting thread did not ask for."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH
 from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import any_begins

@@ -1,7 +1,5 @@
 """The least part of a disk's work done for other processes, or unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The disk of an array with slower requests than the others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median

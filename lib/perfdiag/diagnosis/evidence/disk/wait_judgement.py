@@ -1,7 +1,5 @@
 """Judge disk waits: is the device slow, a layer above it, or are there many requests?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

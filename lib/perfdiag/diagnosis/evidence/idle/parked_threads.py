@@ -2,8 +2,6 @@
 wait for work (idle_runtime_threads.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

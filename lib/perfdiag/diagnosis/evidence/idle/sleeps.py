@@ -1,7 +1,5 @@
 """Who sleeps on a timer, for how long and in which function: a timer is the program's own decision."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

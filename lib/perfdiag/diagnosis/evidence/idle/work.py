@@ -1,7 +1,5 @@
 """What a target waits for that somebody else ends, as a rule by sending work; and whether it did anything else."""
 
-from __future__ import annotations
-
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.model import Model

@@ -4,8 +4,6 @@ The VM Thread polls until the last one has stopped, so no wake-up names it.  The
 and the late one is at something else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The JVM's own log only shows that such a stop was long.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Time that a Java virtual machine stopped its threads, divided by what for, as its counters tell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

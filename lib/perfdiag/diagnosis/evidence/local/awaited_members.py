@@ -1,7 +1,5 @@
 """Processes of the target that wait for each other at pipes and unix sockets: which one the others wait for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.by_key import sums_by_key

@@ -1,7 +1,5 @@
 """Short-lived processes: how many a second, and how much CPU time starting and ending them takes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

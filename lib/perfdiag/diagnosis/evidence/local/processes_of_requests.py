@@ -3,8 +3,6 @@
 The CPU time of such a process is that of the request which waits for it: it is told with the name of the process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """File descriptors that the kernel refuses: the recorder's events say it, or no descriptor is left."""
 
-from __future__ import annotations
-
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 

@@ -1,7 +1,5 @@
 """Threads that are woken from a condition variable and then queue for its mutex: a thundering herd."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

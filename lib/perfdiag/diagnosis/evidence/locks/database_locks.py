@@ -1,7 +1,5 @@
 """Waits for the locks of a database in calls that look idle: what stacks prove, and whether requests wait."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass

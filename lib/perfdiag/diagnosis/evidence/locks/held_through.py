@@ -6,8 +6,6 @@ running or runnable for less than half of that, it is held in waits. Where nearl
 what the holder waits for.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key

@@ -6,8 +6,6 @@ waits for room in a pipe or a connection: the next holder would wait for the sam
 of its own, with room of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Sentences on what the holder of a lock does, and on what helps against it."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.evidence.locks.lock_holders import Holder
 from perfdiag.diagnosis.significance import brief
 from perfdiag.recording.accounts import phrase_of

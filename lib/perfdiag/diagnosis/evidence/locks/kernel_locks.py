@@ -1,7 +1,5 @@
 """What a lock inside the kernel protects, read from the stacks of the threads that wait for it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from perfdiag.common.by_key import sums_by_key

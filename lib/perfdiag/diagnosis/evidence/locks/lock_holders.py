@@ -1,7 +1,5 @@
 """Who holds a lock, and what that thread does meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple

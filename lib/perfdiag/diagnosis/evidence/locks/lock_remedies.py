@@ -1,7 +1,5 @@
 """What to say and do about the locks of language runtimes and servers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key

@@ -1,7 +1,5 @@
 """Locks that nobody released during the whole window: a deadlock, or a holder that hangs."""
 
-from __future__ import annotations
-
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks

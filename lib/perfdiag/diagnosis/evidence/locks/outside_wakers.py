@@ -1,7 +1,5 @@
 """Names of threads outside the target that end its waits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.text import named

@@ -4,8 +4,6 @@ Many such locks let readers in while a writer waits. Then the writer does not wa
 for several times as long, and would wait, too, if each reader were faster.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ cause. At pipes and sockets between processes of the target there is nothing to 
 cause claims those waits though it is no fault.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The purpose of compaction: the size of the pieces, and the setting behind it."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.evidence.target import setting
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import (

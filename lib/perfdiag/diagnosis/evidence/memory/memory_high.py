@@ -1,7 +1,5 @@
 """Waits caused by memory.high of the control group."""
 
-from __future__ import annotations
-
 from perfdiag.model.model import Model, Row
 
 CGROUP, HIGH = "memory.cgroup", "limit:high"

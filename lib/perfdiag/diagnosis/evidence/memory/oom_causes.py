@@ -4,8 +4,6 @@ The kernel can free clean file pages and reclaimable slab at once: they never ca
 /dev/shm, shmget) counts as cache in `free`, but can only go to swap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

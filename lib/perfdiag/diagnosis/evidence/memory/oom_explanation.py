@@ -1,7 +1,5 @@
 """One run of the OOM killer in words, for the rule and for reports from a kernel log."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Remedies for an OOM kill, by the class of its cause, and how to verify them."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.memory.oom_causes import Cause, Holder, Holding
 from perfdiag.diagnosis.rule import Remedy

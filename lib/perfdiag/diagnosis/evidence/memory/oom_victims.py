@@ -1,7 +1,5 @@
 """Why the kernel chose its victim, and which task grew, from the task table of its report."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum

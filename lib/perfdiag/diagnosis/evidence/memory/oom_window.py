@@ -1,7 +1,5 @@
 """Which OOM kills are of the window, and which of these concern the target."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.facts.host_facts import OomReport

@@ -1,7 +1,5 @@
 """Dirty pages: their writers by device, the writeback rate, and the device with most of the host's."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 

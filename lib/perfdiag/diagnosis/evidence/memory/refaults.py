@@ -4,8 +4,6 @@ A refault alone shows no shortage: pages are also paged out by request (MADV_PAG
 past took comes back later.  Where memory is too small the kernel reclaims in the same window as much as comes back.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.policy import memory_policy

@@ -1,7 +1,5 @@
 """Calls to one peer that requests make one after the other: how many, how short, and what part of their time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import LOCAL_SOCKETS, NETWORK, PACKETS, parts_of_work

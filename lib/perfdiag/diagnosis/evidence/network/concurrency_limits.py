@@ -1,7 +1,5 @@
 """Limits of concurrency: calls to a peer stay at one number while more requests wait to call it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair

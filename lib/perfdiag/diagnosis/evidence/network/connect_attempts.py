@@ -1,7 +1,5 @@
 """Connections that take long to establish, as opposed to slow peers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import groups_by_key

@@ -1,7 +1,5 @@
 """What rules on TCP share: waits joined with their connection, and how much of them a cause explains."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of

@@ -1,7 +1,5 @@
 """UDP datagrams sent and received: peers that answer nothing, and one-way feeds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

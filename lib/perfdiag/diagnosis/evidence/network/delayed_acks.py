@@ -1,7 +1,5 @@
 """Exchanges whose length is that of a delayed acknowledgement."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.network.peers import Connections, round_trip_ns

@@ -1,7 +1,5 @@
 """Requests that clients write in pieces, the rest of which waits until this kernel acknowledges the first piece."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import time_under

@@ -1,7 +1,5 @@
 """Connections whose path loses segments, or queues them: what they hold back waits for the path."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.by_key import groups_by_key

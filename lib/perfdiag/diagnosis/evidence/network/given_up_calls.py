@@ -1,7 +1,5 @@
 """Waits for a peer's answer that the target's own timeout ends, after which it goes on: part of NET-PEER-SLOW."""
 
-from __future__ import annotations
-
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits

@@ -1,7 +1,5 @@
 """Answers whose end the kernel holds back until the client has acknowledged the rest: part of NET-DELAYED-ACK."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import plural

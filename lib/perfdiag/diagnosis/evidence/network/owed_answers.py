@@ -1,7 +1,5 @@
 """Who may wait for an answer: clients of the target, or the target for its peers."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """Who alone reads the requests of a target, and asks the target something: it waits for itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.model.model import Model, Row

@@ -1,7 +1,5 @@
 """What is known of the waits for a peer: whether it was asked, too often, and whether it is slow."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

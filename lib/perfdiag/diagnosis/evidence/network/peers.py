@@ -1,7 +1,5 @@
 """The other end of a connection: who it is, and which side asked."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Answers that are lost on their way to clients and sent again: part of NET-RETRANSMITS."""
 
-from __future__ import annotations
-
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.requests.calls import felt, not_followed, severity

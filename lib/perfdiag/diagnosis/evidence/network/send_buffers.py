@@ -1,7 +1,5 @@
 """Send buffers that hold less than the way to the other end does, and answers that wait for room in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.rule import Remedy

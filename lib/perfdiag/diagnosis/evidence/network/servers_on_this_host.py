@@ -1,7 +1,5 @@
 """Waits for servers on a host that is recorded as a whole: part of NET-PEER-SLOW, and no fault."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import first_of

@@ -1,7 +1,5 @@
 """Clients that send a request piece by piece, or read the answer slowly."""
 
-from __future__ import annotations
-
 from perfdiag.model.model import Model
 
 

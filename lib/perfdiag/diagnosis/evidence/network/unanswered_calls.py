@@ -1,7 +1,5 @@
 """Peers that requests wait for while no thread does: calls of an event loop that are not answered yet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural

@@ -1,7 +1,5 @@
 """Waiting for own clients: idle between requests; inside a request, the client or the network is slow."""
 
-from __future__ import annotations
-
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike

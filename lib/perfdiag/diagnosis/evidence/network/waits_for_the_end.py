@@ -4,8 +4,6 @@ A program that reads an answer until the connection ends gets it when the peer c
 Peers keep connections open for a while, for the next call.
 """
 
-from __future__ import annotations
-
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits

@@ -1,7 +1,5 @@
 """Evidence for NFS rules: calls, options and round trip of a mount, and the server's own times."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ The calls of a mount are those of everybody; the waits are the target's.  Calls 
 of that is queue, round trip and server; waits say how much of it the target had to sit through.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce

@@ -1,7 +1,5 @@
 """Requests that wait for other threads of the target: what three rules say of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.by_key import sums_by_key

@@ -1,7 +1,5 @@
 """Calls that were counted at sockets, and the part of the requests' time they explain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.common.units import about_at_most, plural

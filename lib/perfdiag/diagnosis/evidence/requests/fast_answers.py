@@ -1,7 +1,5 @@
 """Whether all requests are answered so fast that nobody who asks feels what the target waits for beside them."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.model.model import Model, once

@@ -5,8 +5,6 @@ word for this lock and for work. But requests that are parked inside of the inte
 process run nearly all the time, wait for what those have: to run.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Requests and operations that all kept their limit (--slo): the check of SLO-BREACH."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural

@@ -6,8 +6,6 @@ that was not followed, is behind that. Waits that a timer ends stay unknown. Onl
 wait_paths.py.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Objectives for single names (--slo NAME=TIME), and names that nothing in the window has."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.diagnosis.significance import plain
 from perfdiag.model.model import Model

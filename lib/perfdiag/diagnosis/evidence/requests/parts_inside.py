@@ -1,7 +1,5 @@
 """Which part of the threads' time in an account is time of requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.common.by_key import sums_by_key

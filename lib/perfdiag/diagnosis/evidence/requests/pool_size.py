@@ -1,7 +1,5 @@
 """How many threads there are to serve requests."""
 
-from __future__ import annotations
-
 from perfdiag.model.model import Model
 
 

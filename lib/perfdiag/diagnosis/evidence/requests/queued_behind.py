@@ -9,8 +9,6 @@ wait, another worker would wait behind it, too. Slow clients occupy any number o
 take far longer than the typical one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Requests over the objective (--slo): part of SLO-BREACH."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

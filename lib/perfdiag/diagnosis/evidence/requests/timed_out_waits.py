@@ -1,7 +1,5 @@
 """Waits inside requests, on futexes, that no thread ended: their own timeouts did."""
 
-from __future__ import annotations
-
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.requests.pool_size import pool_size
 from perfdiag.diagnosis.policy import requests_policy

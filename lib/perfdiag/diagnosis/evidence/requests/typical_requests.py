@@ -6,8 +6,6 @@ than the typical one, any number of workers may be held by these: what they wait
 the way on which others come to wait for it. Known by name: of requests of one name no two are told apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.common.units import duration, first_of, plural

@@ -1,7 +1,5 @@
 """Waits inside requests on futexes of unknown purpose: which threads they were for."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

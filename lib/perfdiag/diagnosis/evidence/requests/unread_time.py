@@ -1,7 +1,5 @@
 """Requests that have arrived and are not read: for how long, and whether that is much of their time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from perfdiag.common.by_key import sums_by_key

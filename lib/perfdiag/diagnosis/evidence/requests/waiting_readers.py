@@ -1,7 +1,5 @@
 """Requests that are not read because their reader waits for another thread."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.by_key import sums_by_key

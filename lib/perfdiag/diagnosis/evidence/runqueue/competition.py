@@ -1,7 +1,5 @@
 """Waits for a CPU, by the task on it: own threads, other processes, perfdiag, or unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

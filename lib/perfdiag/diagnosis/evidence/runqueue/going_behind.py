@@ -4,8 +4,6 @@ Within a control group the scheduler compares nice values; groups it compares by
 values of their own.  A real-time policy goes before all of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.target import is_shared, is_weighed_by_session, niced, weighed_group

@@ -1,7 +1,5 @@
 """Threads that hand work to each other on one CPU: the woken one waits until its waker leaves it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import fewer

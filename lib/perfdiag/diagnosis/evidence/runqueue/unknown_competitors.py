@@ -1,7 +1,5 @@
 """Waits for a CPU with an unknown task on it: how much can be behind own threads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.common.by_key import sums_by_key

@@ -5,8 +5,6 @@ They do wait for a CPU where the target computes on all that it may use, and mor
 are: whoever computes keeps the others waiting.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural

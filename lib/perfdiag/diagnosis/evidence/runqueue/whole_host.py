@@ -1,7 +1,5 @@
 """The CPUs of the whole host: how many the target may use, and how idle they were."""
 
-from __future__ import annotations
-
 from perfdiag.diagnosis.evidence.target import (
     idle_share,
     usable_cpus,

@@ -1,7 +1,5 @@
 """Sessions that wait for each other: a deadlock, which the server finds after deadlock_timeout and ends by an error."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

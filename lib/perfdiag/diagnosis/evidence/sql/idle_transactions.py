@@ -1,7 +1,5 @@
 """Sessions that keep a transaction open, and its locks, while they wait for their clients."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """For what sessions waited that waited for a lock of their database: what its holder was in meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Not for CPUs: who has them keeps all statements waiting, and what computes for long is SQL-SLOW-QUERY.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

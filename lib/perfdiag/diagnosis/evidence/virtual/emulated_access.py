@@ -1,7 +1,5 @@
 """CPU samples in accesses to emulated clocks and devices."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED, CpuSamples, Part

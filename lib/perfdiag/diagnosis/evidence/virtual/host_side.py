@@ -1,7 +1,5 @@
 """What the host's recording adds to a guest's findings: exits, and waits for a CPU."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

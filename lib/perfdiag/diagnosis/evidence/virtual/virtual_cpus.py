@@ -1,7 +1,5 @@
 """Virtual CPUs of the target: whether it runs guests, and its exits by reason."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

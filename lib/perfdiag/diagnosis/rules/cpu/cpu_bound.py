@@ -1,7 +1,5 @@
 """CPU-BOUND: the target computes in its own code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection

@@ -1,7 +1,5 @@
 """CPU-FREQUENCY-LOW: the CPUs run below their rated clock."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """CPU-IRQ-HEAVY: interrupts and softirqs take the CPU from running threads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, work

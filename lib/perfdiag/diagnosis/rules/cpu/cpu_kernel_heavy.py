@@ -1,7 +1,5 @@
 """CPU-KERNEL-HEAVY: the target computes in the kernel, and what for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work

@@ -1,7 +1,5 @@
 """CPU-SINGLE-THREAD: one thread is the limit while CPUs are free."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

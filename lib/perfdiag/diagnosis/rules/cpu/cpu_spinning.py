@@ -1,7 +1,5 @@
 """CPU-SPINNING: a thread polls for work in a loop and burns CPU time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.text import named

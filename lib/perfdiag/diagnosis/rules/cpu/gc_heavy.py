@@ -1,7 +1,5 @@
 """GC-HEAVY: a runtime's garbage collector takes more CPU time than the program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """DISK-ERRORS: failed requests, disk errors in the kernel log, arrays with a missing member."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """DISK-MEMBER-SLOW: one disk of an array is slower than the others."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 

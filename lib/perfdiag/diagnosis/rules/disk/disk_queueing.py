@@ -1,7 +1,5 @@
 """DISK-QUEUEING: requests wait in the queue of a disk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device_of

@@ -1,7 +1,5 @@
 """DISK-READ-SLOW: reads from a disk take long."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import READ

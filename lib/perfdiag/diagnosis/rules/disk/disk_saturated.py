@@ -1,7 +1,5 @@
 """DISK-SATURATED: a disk is at its limit."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass

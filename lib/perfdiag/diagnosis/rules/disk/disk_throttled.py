@@ -1,7 +1,5 @@
 """DISK-THROTTLED: an I/O limit of the cgroup delays requests before the device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """IO-URING-SLOW: threads wait for completions of asynchronous I/O."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import requests_of

@@ -1,7 +1,5 @@
 """STORAGE-LOOP: a file system lies in a file of another file system (loop device)."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """DIR-HUGE: directories are too large, and listing or searching them takes the time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

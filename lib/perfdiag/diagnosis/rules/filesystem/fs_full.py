@@ -1,7 +1,5 @@
 """FS-FULL: a file system that the target writes to has no room left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.text import typed_path

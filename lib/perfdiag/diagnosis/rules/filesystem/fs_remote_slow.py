@@ -1,7 +1,5 @@
 """FS-REMOTE-SLOW: a remote or user-space file system answers slowly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import plural

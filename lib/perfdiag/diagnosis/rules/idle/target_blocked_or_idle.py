@@ -1,7 +1,5 @@
 """TARGET-BLOCKED-OR-IDLE: threads of an idle target stay blocked or idle all the time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks

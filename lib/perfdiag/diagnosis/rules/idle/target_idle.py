@@ -1,7 +1,5 @@
 """TARGET-IDLE: the target is hardly busy and waits for work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import measured

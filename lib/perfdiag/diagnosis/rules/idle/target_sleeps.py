@@ -1,7 +1,5 @@
 """TARGET-SLEEPS: threads sleep on a timer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import less

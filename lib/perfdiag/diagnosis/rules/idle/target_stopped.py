@@ -1,7 +1,5 @@
 """TARGET-STOPPED: processes are stopped, traced or frozen, and requests wait for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.units import first_of

@@ -1,7 +1,5 @@
 """JVM-ALLOCATION-RATE: threads of a Java virtual machine allocate so fast that it collects all the time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import time_under

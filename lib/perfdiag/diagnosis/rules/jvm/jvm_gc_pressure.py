@@ -1,7 +1,5 @@
 """JVM-GC-PRESSURE: threads of a Java virtual machine wait while it collects garbage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import time_under

@@ -1,7 +1,5 @@
 """JVM-HEAP-EXHAUSTED: full collections of a Java heap free next to nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked

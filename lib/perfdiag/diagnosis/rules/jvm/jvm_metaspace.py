@@ -1,7 +1,5 @@
 """JVM-METASPACE: the metaspace (permspace) of a Java virtual machine is nearly used up."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked

@@ -1,7 +1,5 @@
 """JVM-PAUSE-ON-DISK: a Java virtual machine waits until its log or its counters are written, all threads stopped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """JVM-SAFEPOINT-SLOW: a Java virtual machine takes long to stop its threads, or stops them for other work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import time_under

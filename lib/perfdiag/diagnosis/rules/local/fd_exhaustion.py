@@ -1,7 +1,5 @@
 """FD-EXHAUSTION: file descriptors run out."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

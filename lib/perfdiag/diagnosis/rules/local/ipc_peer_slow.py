@@ -1,7 +1,5 @@
 """IPC-PEER-SLOW: threads wait at a pipe or a unix socket for a local process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.by_key import sums_by_key

@@ -1,7 +1,5 @@
 """PROC-CHILD-SLOW: a thread waits for child processes, or the target starts them by the thousand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """PROC-FORK-SLOW: each fork of a large process copies its page tables, mostly in vain."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

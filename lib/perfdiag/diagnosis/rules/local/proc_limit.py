@@ -1,7 +1,5 @@
 """PROC-LIMIT: no more processes or threads can be started."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 

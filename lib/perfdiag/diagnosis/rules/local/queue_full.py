@@ -1,7 +1,5 @@
 """QUEUE-FULL: senders wait for room in a message queue."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.by_key import sums_by_key

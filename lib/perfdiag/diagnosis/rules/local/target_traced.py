@@ -1,7 +1,5 @@
 """TARGET-TRACED: a tracer such as strace or gdb stops the target again and again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.text import named

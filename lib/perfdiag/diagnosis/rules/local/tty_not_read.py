@@ -1,7 +1,5 @@
 """TTY-NOT-READ: writers wait until a terminal takes their output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import time_under

@@ -1,7 +1,5 @@
 """LOCK-CONTENTION: threads wait for a lock; what its holder does meanwhile is usually the cause."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

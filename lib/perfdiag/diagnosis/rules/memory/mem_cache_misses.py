@@ -1,7 +1,5 @@
 """MEM-CACHE-MISSES: data is read from disk again because the page cache evicted it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import steady

@@ -1,7 +1,5 @@
 """MEM-CGROUP-LIMIT: the target's cgroup is at its memory limit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 

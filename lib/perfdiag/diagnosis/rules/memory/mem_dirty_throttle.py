@@ -1,7 +1,5 @@
 """MEM-DIRTY-THROTTLE: writers are paused because too many pages are dirty."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """MEM-FRAGMENTATION: threads compact memory because free pieces are too small."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import steady

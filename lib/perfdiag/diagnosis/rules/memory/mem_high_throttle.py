@@ -1,7 +1,5 @@
 """MEM-HIGH-THROTTLE: the target's cgroup is over its soft limit, memory.high."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """A rule on pages of mapped files that are read from disk again and again."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """MEM-RECLAIM: threads free memory themselves (direct reclaim)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import steady

@@ -1,7 +1,5 @@
 """MEM-SWAP-IN: the target waits for its memory in swap."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked

@@ -1,7 +1,5 @@
 """NUMA-REMOTE: the target uses memory of another NUMA node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import part_under

@@ -1,7 +1,5 @@
 """OOM-KILL: the kernel killed a process because memory ran out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.memory.oom_causes import Cause

@@ -1,7 +1,5 @@
 """THP-STALL: threads compact memory for transparent huge pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import time_under

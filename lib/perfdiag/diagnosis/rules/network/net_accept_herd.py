@@ -1,7 +1,5 @@
 """NET-ACCEPT-HERD: each new connection wakes several waiting threads, and only one gets it (a thundering herd)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 

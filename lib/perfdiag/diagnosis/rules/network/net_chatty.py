@@ -1,7 +1,5 @@
 """NET-CHATTY: requests make many short calls, one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import measured

@@ -1,7 +1,5 @@
 """NET-CONGESTION: the congestion window of a connection holds a sender back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked

@@ -1,7 +1,5 @@
 """NET-CONNECT-SLOW: connecting takes long, because nobody answers SYNs and the kernel repeats them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural

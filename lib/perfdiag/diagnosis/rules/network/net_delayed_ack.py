@@ -1,7 +1,5 @@
 """NET-DELAYED-ACK: exchanges take 40 ms each, because one kernel holds data back until the other acknowledges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import measured

@@ -1,7 +1,5 @@
 """NET-DNS-SLOW: look-ups of names take long, are repeated, or get no answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

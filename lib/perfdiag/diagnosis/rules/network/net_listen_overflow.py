@@ -1,7 +1,5 @@
 """NET-LISTEN-OVERFLOW: connections are dropped because the accept queue of a listening socket is full."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """NET-PEER-SLOW: the target waits for a peer, because the peer is slow or because it is asked often."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from perfdiag.common.units import plural

@@ -1,7 +1,5 @@
 """NET-RECEIVER-WINDOW: the peer's receive window holds a sender back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked

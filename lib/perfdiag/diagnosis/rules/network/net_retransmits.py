@@ -1,7 +1,5 @@
 """NET-RETRANSMITS: segments are lost and sent again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked

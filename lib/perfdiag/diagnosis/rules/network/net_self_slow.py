@@ -1,7 +1,5 @@
 """NET-SELF-SLOW: the target waits for its own threads at a connection to itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.by_key import sums_by_key

@@ -1,7 +1,5 @@
 """NET-SLOW-CLIENT: clients send a request piece by piece, or read the answer slowly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

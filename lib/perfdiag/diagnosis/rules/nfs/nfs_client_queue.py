@@ -1,7 +1,5 @@
 """NFS-CLIENT-QUEUE: NFS calls wait in this host before they are sent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.fix_checks import shorter

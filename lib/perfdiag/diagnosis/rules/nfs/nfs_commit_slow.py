@@ -1,7 +1,5 @@
 """NFS-COMMIT-SLOW: an NFS server takes long to make data or names safe."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

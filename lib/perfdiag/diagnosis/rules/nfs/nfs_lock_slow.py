@@ -1,7 +1,5 @@
 """NFS-LOCK-SLOW: locks on NFS are held by others, or granted slowly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural

@@ -1,7 +1,5 @@
 """NFS-METADATA-CHATTY: round trips to an NFS server add up."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.fix_checks import fewer

@@ -1,7 +1,5 @@
 """NFS-SERVER-SLOW: an NFS server, or the network to it, answers slowly or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial

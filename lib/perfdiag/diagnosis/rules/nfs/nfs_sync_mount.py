@@ -1,7 +1,5 @@
 """NFS-SYNC-MOUNT: an NFS mount makes every write wait for the server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import less

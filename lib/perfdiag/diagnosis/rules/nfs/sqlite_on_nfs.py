@@ -1,7 +1,5 @@
 """SQLITE-ON-NFS: each transaction of a SQLite database needs many calls to an NFS server."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

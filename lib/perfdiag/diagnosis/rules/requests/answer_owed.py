@@ -1,7 +1,5 @@
 """A rule on clients and peers that may wait for an answer, or owe one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import measured

@@ -6,8 +6,6 @@ The limit stands first where the peer answers fast, or would have answered more 
 is reached all the time and the peer is slow, NET-PEER-SLOW stands first with the number: a faster peer leaves room.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

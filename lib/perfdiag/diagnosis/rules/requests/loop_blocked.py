@@ -1,7 +1,5 @@
 """LOOP-BLOCKED: one handler holds up an event loop, and all other requests wait."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

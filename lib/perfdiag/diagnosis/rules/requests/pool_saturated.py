@@ -1,7 +1,5 @@
 """POOL-SATURATED: all workers are busy while requests wait to be read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural, rate

@@ -1,7 +1,5 @@
 """READER-ELSEWHERE: requests are not read while their reader does something else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time

@@ -1,7 +1,5 @@
 """READER-NOT-LISTENING: requests are not read although their reader is idle."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time

@@ -1,7 +1,5 @@
 """SLO-BREACH: operations took longer than their limit (--slo), and what their time consisted of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import measured

@@ -1,7 +1,5 @@
 """WAIT-THREAD-IN-REQUEST: requests wait for another thread, on futexes of unknown purpose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.requests.awaited_threads import finding

@@ -1,7 +1,5 @@
 """WAIT-TIMER-IN-REQUEST: threads sleep while they serve requests, or an event loop delays requests by a timer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.by_key import sums_by_key

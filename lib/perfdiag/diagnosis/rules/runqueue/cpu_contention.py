@@ -1,7 +1,5 @@
 """CPU-CONTENTION: threads wait for a CPU used by other processes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.by_key import sums_by_key

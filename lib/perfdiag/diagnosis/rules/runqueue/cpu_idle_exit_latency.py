@@ -1,7 +1,5 @@
 """CPU-IDLE-EXIT-LATENCY: woken threads wait until their CPU leaves a deep idle state."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """CPU-QUOTA-THROTTLED: the target's cgroup has used up its CPU quota."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """KSM-SCAN: threads wait for CPUs used by ksmd."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import less

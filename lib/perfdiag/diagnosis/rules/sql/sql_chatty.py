@@ -1,7 +1,5 @@
 """SQL-CHATTY: requests ask a database for the same statement again and again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from perfdiag.common.by_key import groups_by_key

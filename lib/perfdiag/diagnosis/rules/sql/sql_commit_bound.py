@@ -1,7 +1,5 @@
 """SQL-COMMIT-BOUND: sessions mostly wait until their commits are safe, on a disk that is as fast as it can be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH

@@ -1,7 +1,5 @@
 """SQL-CONNECTION-CHURN: a database makes a process for each connection, and clients connect for a statement or two."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

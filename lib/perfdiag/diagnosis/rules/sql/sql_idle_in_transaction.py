@@ -1,7 +1,5 @@
 """SQL-IDLE-IN-TRANSACTION: a session keeps locks while it waits for its client."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.units import plural

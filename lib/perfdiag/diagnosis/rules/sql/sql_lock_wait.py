@@ -1,7 +1,5 @@
 """SQL-LOCK-WAIT: sessions wait for locks of their database, and what the holders do meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """SQL-SLOW-QUERY: statements of one kind compute for long, each time or in all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.units import about_at_most

@@ -1,7 +1,5 @@
 """KERNEL-OTHER: threads are blocked in the kernel, and only the name of the system call tells why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.by_key import sums_by_key

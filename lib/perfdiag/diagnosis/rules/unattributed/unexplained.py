@@ -1,7 +1,5 @@
 """UNEXPLAINED: time without a known cause."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.common.by_key import sums_by_key

@@ -1,7 +1,5 @@
 """CPU-STOLEN: the hypervisor takes the CPU away from running threads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import time_under

@@ -1,7 +1,5 @@
 """KVM-EXIT-EMULATED-IO: guests use devices emulated in user space."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.fix_checks import fewer

@@ -1,7 +1,5 @@
 """KVM-EXIT-STORM: virtual CPUs leave their guests too often."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from perfdiag.diagnosis.evidence.fix_checks import measured

@@ -1,7 +1,5 @@
 """KVM-GUEST-CPU: guests run their own code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import less

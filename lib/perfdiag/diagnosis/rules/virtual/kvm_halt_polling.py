@@ -1,7 +1,5 @@
 """KVM-HALT-POLLING: the host polls for work of halted guests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import less

@@ -1,7 +1,5 @@
 """VIRT-CLOCKSOURCE: reading the clock is slow because its source is a device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part

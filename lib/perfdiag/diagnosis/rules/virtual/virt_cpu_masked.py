@@ -1,7 +1,5 @@
 """VIRT-CPU-MASKED: the guest's CPU model hides useful instructions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED, CpuSamples, Part

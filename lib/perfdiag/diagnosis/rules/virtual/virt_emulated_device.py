@@ -1,7 +1,5 @@
 """VIRT-EMULATED-DEVICE: this guest uses an emulated device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """VIRT-VCPU-PINNING: several virtual CPUs are bound to the same CPU."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 
