@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.units import share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
-from perfdiag.diagnosis.evidence.cpu.stack_samples import NAMELESS, CpuSamples, called_by
-from perfdiag.diagnosis.policy import cpu_policy
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
 from perfdiag.diagnosis.rule import Finding
 from perfdiag.model.model import Model
 
@@ -31,16 +30,14 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
 
 def _where(samples: CpuSamples, *, kernel: bool) -> str:
     """Return the functions with most samples: "in inflate (zlib) called by load (app)"."""
-    if samples.count < cpu_policy.samples_for_function:
-        return ""
-    hot = [name for name, part in samples.hottest(SHOWN, kernel=kernel) if part.share > max(part.error, WORTH_NAMING)]
+    hottest = samples.hottest(SHOWN, kernel=kernel)
+    hot = [each for each in hottest if each.part.share > max(each.part.error, WORTH_NAMING)]
     called = called_by(samples) if len(hot) == 1 and not kernel else ""
     return f"in {' and '.join(map(_named, hot))}{called}" if hot else ""
 
 
-def _named(function: str) -> str:
+def _named(code: Hot) -> str:
     """Return a function by its name, or code without names by its module."""
-    module = function.removeprefix(NAMELESS).strip(" ()") if function.startswith(NAMELESS) else ""
-    if module == "anonymous":
+    if code.nameless_of == "anonymous":
         return "unnamed code made at run time"
-    return f"unnamed functions of {module}" if module else function
+    return f"unnamed functions of {code.nameless_of}" if code.nameless_of else code.name

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu import kernel_work
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Hot, Part
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind, Remedy
@@ -34,18 +34,18 @@ def main_work(model: Model) -> MainWork | None:
     if 2 * kernel > samples.count:
         return _of_kernel(model, samples, kernel)
     if spot := samples.hot_spot():
-        name, part = spot
-        return MainWork(f"in {name}", part, "CPU", _shown(f"in {name}: {part}", part), None)
+        return MainWork(f"in {spot.name}", spot.part, "CPU", _shown(f"in {spot.name}: {spot.part}", spot.part), None)
     return _of_path(samples.hot_path())
 
 
-def _of_path(path: Sequence[tuple[str, Part]]) -> MainWork | None:
+def _of_path(path: Sequence[Hot]) -> MainWork | None:
     """Return the work of many functions that one calls."""
     if not path:
         return None
-    (name, part), *callers = path
-    called = f", called by {', '.join(caller for caller, _ in callers[:CALLERS])}" if callers else ""
-    return MainWork(f"inside {name}", part, "CPU", _shown(f"inside {name}{called}: {part}", part), None)
+    first, *callers = path
+    called = f", called by {', '.join(caller.name for caller in callers[:CALLERS])}" if callers else ""
+    shown = _shown(f"inside {first.name}{called}: {first.part}", first.part)
+    return MainWork(f"inside {first.name}", first.part, "CPU", shown, None)
 
 
 def _shown(text: str, part: Part) -> Evidence:

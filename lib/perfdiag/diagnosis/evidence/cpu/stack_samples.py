@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.own_probes import in_own_probe
 from perfdiag.diagnosis.policy import cpu_policy
-from perfdiag.diagnosis.rule import Claim
+from perfdiag.diagnosis.rule import Claim, Evidence, EvidenceKind
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import any_begins, is_named, module_of, of_system, own_callers, readable, with_scan
@@ -20,7 +20,8 @@ from perfdiag.recording import schema
 STANDARD_ERRORS = 1.96
 # The probes of evidence from samples: functions they stand in, and what for.
 FUNCTIONS, PURPOSES = "stack samples", "stack samples, by purpose"
-NAMELESS = "code without names"  # the beginning of what stands for a function that has none
+
+_UNKNOWN = ("unknown code", None)  # of a stack without frames
 
 # The accounts whose time the samples stand for: the tick also hits interrupts.
 SAMPLED = ("cpu.user", "cpu.kernel", "cpu.irq")
@@ -45,6 +46,18 @@ class Part:
 
     def __str__(self) -> str:
         return f"{percent(self.share)} +-{percent(self.error)}"
+
+
+@dataclass(frozen=True)
+class Hot:
+    """Code that samples stand in: a function, a library, or all of a module's code that has no names."""
+
+    name: str
+    part: Part
+    nameless_of: str | None = None  # code without names: its module, "" if unknown
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.part}"
 
 
 class CpuSamples:
@@ -75,32 +88,38 @@ class CpuSamples:
         wanted = tuple(prefixes)
         return self.part(lambda stack: any_begins(stack.kernel, wanted))
 
-    def hottest(self, number: int = 3, *, kernel: bool = False) -> list[tuple[str, Part]]:
-        """Return the functions most samples stand in themselves, of user space or of the kernel.
+    def hottest(self, number: int = 3, *, kernel: bool = False, of_few: bool = False) -> list[Hot]:
+        """Return the functions most samples stand in themselves, of user space or of the kernel; none of too few
+        samples to name functions, but on request.
 
         What has no name is summed up by module: single addresses would hide how much it is.
         """
+        if self.count < cpu_policy.samples_for_function and not of_few:
+            return []
         frames = ((each.kernel or each.user, each.count) for each in self.stacks if bool(each.kernel) is kernel)
-        counts = sums_by_key((_function(names[0]) if names else "unknown code", count) for names, count in frames)
-        return [(plain(name), self._part(count)) for name, count in counts.most_common(number)]
+        counts = sums_by_key((_function(names[0]) if names else _UNKNOWN, count) for names, count in frames)
+        return [
+            Hot(plain(name), self._part(count), None if module is None else plain(module))
+            for (name, module), count in counts.most_common(number)
+        ]
 
-    def hot_spot(self) -> tuple[str, Part] | None:
+    def hot_spot(self) -> Hot | None:
         """Return the function, else the library, in which most of the samples stand.
 
         A compiler or an interpreter spreads its time over hundreds of functions, none of which is hot.
         """
         found = [*self.hottest(1), *self._hottest_library()] if self.count >= cpu_policy.samples_for_function else []
-        return next((each for each in found if each[1].share >= cpu_policy.hot_spot_share), None)
+        return next((each for each in found if each.part.share >= cpu_policy.hot_spot_share), None)
 
-    def _hottest_library(self) -> list[tuple[str, Part]]:
+    def _hottest_library(self) -> list[Hot]:
         counts: Counter[str] = Counter()
         for stack in self.stacks:
             module = "" if stack.kernel or not stack.user else module_of(stack.user[0])
             if ".so" in module and not of_system(stack.user[0]):
                 counts[module] += stack.count
-        return [(plain(name), self._part(count)) for name, count in counts.most_common(1)]
+        return [Hot(plain(name), self._part(count)) for name, count in counts.most_common(1)]
 
-    def hot_path(self) -> list[tuple[str, Part]]:
+    def hot_path(self) -> list[Hot]:
         """Return the target's own functions below which most of the samples stand, the narrowest first: a parser or a
         compiler of regular expressions spreads over many functions, and what calls it is what the program can change.
         """
@@ -112,14 +131,14 @@ class CpuSamples:
                 places[name] += place * stack.count
         most = [name for name, count in counts.items() if count >= cpu_policy.hot_spot_share * self.count]
         outwards = sorted(most, key=lambda name: (counts[name], places[name]))
-        return [(plain(name), self._part(counts[name])) for name in outwards]
+        return [Hot(plain(name), self._part(counts[name])) for name in outwards]
 
     def callers(self, number: int = 2) -> list[str]:
         """Return through which of the target's own functions most samples of the hottest one came, innermost first:
         those that half of them have on their stack.  A scan finds what earlier calls left as well, but not so often."""
         user = [stack for stack in self.stacks if stack.user and not stack.kernel]
         counts = sums_by_key((_function(stack.user[0]), stack.count) for stack in user)
-        hottest, whole = counts.most_common(1)[0] if counts else ("", 0)
+        hottest, whole = counts.most_common(1)[0] if counts else (_UNKNOWN, 0)
         on_stack: Counter[str] = Counter()
         places: Counter[str] = Counter()  # how far out, times the samples
         for stack in user:
@@ -127,7 +146,7 @@ class CpuSamples:
                 for place, name in enumerate(dict.fromkeys(own_callers(with_scan(stack)))):
                     on_stack[name] += stack.count
                     places[name] += place * stack.count
-        common = [name for name, count in on_stack.items() if name != hottest and 2 * count >= whole]
+        common = [name for name, count in on_stack.items() if name != hottest[0] and 2 * count >= whole]
         return [plain(name) for name in sorted(common, key=lambda name: places[name] / on_stack[name])[:number]]
 
     def named(self) -> float:
@@ -189,17 +208,24 @@ def called_by(samples: CpuSamples) -> str:
     return f" called by {', '.join(callers)}" if callers else ""
 
 
-def words(functions: Sequence[tuple[str, Part]]) -> str:
+def words(functions: Sequence[Hot]) -> str:
     """Return "compress (app) 41 % +-6 %, memcpy (libc.so.6) 12 % +-4 %"."""
-    return ", ".join(f"{name} {part}" for name, part in functions)
+    return ", ".join(map(str, functions))
 
 
-def _function(frame: str) -> str:
-    """Return a frame as it is, or "code without names (module)" for an address."""
+def functions_evidence(functions: Sequence[Hot], of: str = "") -> list[Evidence]:
+    """Return the evidence that samples stand in these functions, and `of` which samples; none without functions."""
+    first = functions[0].part if functions else None
+    text = f"{words(functions)}{of}"
+    return [Evidence(text, first.share, "share", FUNCTIONS, first.error, EvidenceKind.FUNCTIONS)] if first else []
+
+
+def _function(frame: str) -> tuple[str, str | None]:
+    """Return a frame as it is; for an address "code without names (module)", and the module, "" if unknown."""
     address, _, module = frame.partition(" (")
     if is_named(address):
-        return readable(frame)
-    return f"{NAMELESS} ({module}" if module else NAMELESS
+        return readable(frame), None
+    return f"code without names ({module}" if module else "code without names", module.removesuffix(")")
 
 
 def interrupted(stack: schema.Stack) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 
-from perfdiag.diagnosis.evidence.cpu.stack_samples import NAMELESS, CpuSamples
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.target import cpu_ns
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.significance import percent
@@ -41,7 +41,7 @@ def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) ->
 def cheaper(samples: CpuSamples) -> str:
     """Return the remedy for hot functions, or how to find them."""
     spot = samples.hot_spot()
-    if spot and spot[0].startswith(NAMELESS):
+    if spot and spot.nameless_of is not None:
         return "find the hot functions (install debug symbols, or let the runtime write a perf map)"
     if spot:
         return "make the named functions cheaper or call them less"

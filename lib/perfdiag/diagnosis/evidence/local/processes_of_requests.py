@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of, plural
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, functions_evidence
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import cpu_policy, general_policy
-from perfdiag.diagnosis.rule import Evidence, EvidenceKind, Finding, Mechanism
+from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
 from perfdiag.diagnosis.significance import duration, fix, percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.requests.awaited_processes import WAITS
@@ -131,8 +131,5 @@ def _functions(model: Model) -> list[Evidence]:
     """Return in which functions processes compute that have ended."""
     ended = {stack.pid for stack in model.stacks} - _staying(model)
     samples = CpuSamples(model, *ended)
-    hottest = samples.hottest() if ended and samples.count >= cpu_policy.samples_for_function else []
-    if not hottest:
-        return []
-    text, first = f"{words(hottest)} of {samples.count:,} CPU samples in these processes", hottest[0][1]
-    return [Evidence(text, first.share, "share", FUNCTIONS, error=first.error, kind=EvidenceKind.FUNCTIONS)]
+    hottest = samples.hottest() if ended else []
+    return functions_evidence(hottest, f" of {samples.count:,} CPU samples in these processes")

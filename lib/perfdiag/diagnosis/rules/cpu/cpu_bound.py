@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, called_by, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, called_by, functions_evidence
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject
@@ -14,7 +14,6 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
-    EvidenceKind,
     Finding,
     Mechanism,
     Outcome,
@@ -82,9 +81,9 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
     garbage = collection(model, samples)
     if garbage:
         evidence.append(garbage.evidence)
-    named = samples.hottest(1) if samples.count >= cpu_policy.samples_for_function else []
+    named = samples.hottest(1)
     most = [spot] if spot else named
-    top = f" {most[0][0]} is innermost in {most[0][1]} of CPU samples." if most else ""
+    top = f" {most[0].name} is innermost in {most[0].part} of CPU samples." if most else ""
     if garbage:
         top = f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
@@ -103,8 +102,8 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
         alternatives=[
             "cache misses or a busy sibling hyperthread slow this code (not measured here)",
             *(
-                [f"{named[0][0]} polls a flag in memory, and only looks like computing"]
-                if named and named[0][1].share >= cpu_policy.one_loop_share
+                [f"{named[0].name} polls a flag in memory, and only looks like computing"]
+                if named and named[0].part.share >= cpu_policy.one_loop_share
                 else []
             ),
         ],
@@ -125,21 +124,6 @@ def _threads(model: Model) -> list[Evidence]:
 
 
 def _functions(samples: CpuSamples) -> list[Evidence]:
-    if samples.count < cpu_policy.samples_for_function:
-        return []
-    hottest, called = samples.hottest(), called_by(samples)
+    called = called_by(samples)
     first = f"; the first{called}" if called else ""
-    return (
-        [
-            Evidence(
-                f"{words(hottest)} of {samples.count:,} CPU samples{first}",
-                hottest[0][1].share,
-                "share",
-                FUNCTIONS,
-                error=hottest[0][1].error,
-                kind=EvidenceKind.FUNCTIONS,
-            )
-        ]
-        if hottest
-        else []
-    )
+    return functions_evidence(samples.hottest(), f" of {samples.count:,} CPU samples{first}")

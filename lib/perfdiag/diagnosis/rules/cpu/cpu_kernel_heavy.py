@@ -4,7 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, PURPOSES, CpuSamples, Part, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import (
+    FUNCTIONS,
+    PURPOSES,
+    CpuSamples,
+    Part,
+    functions_evidence,
+)
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less, part_under
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
@@ -14,7 +20,6 @@ from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
     Evidence,
-    EvidenceKind,
     Finding,
     Mechanism,
     Outcome,
@@ -162,9 +167,4 @@ def _paths(samples: CpuSamples, found: Sequence[Work]) -> list[Evidence]:
     if found:
         parts = ", ".join(f"{each.part} {each.name}" for each in found)
         paths.append(Evidence(f"{parts} (of kernel samples)", float(samples.count), "count", PURPOSES))
-    hottest = samples.hottest(kernel=True) if samples.count >= cpu_policy.samples_for_function else []
-    if hottest:
-        text = f"{words(hottest)} of {samples.count:,} CPU samples"
-        first = hottest[0][1]
-        paths.append(Evidence(text, first.share, "share", FUNCTIONS, error=first.error, kind=EvidenceKind.FUNCTIONS))
-    return paths
+    return [*paths, *functions_evidence(samples.hottest(kernel=True), f" of {samples.count:,} CPU samples")]

@@ -5,7 +5,11 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, slowed_processes, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import (
+    CpuSamples,
+    functions_evidence,
+    slowed_processes,
+)
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.pipelines import Pipeline, Stage, pipelines
@@ -15,7 +19,6 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
-    EvidenceKind,
     Finding,
     Mechanism,
     Outcome,
@@ -208,13 +211,8 @@ def _waits_for_it(waiting: Sequence[Row], waited_ns: int) -> list[Evidence]:
 
 def _functions(samples: CpuSamples) -> list[Evidence]:
     """Return the hottest functions of its process, in user space or the kernel, where most samples are."""
-    if samples.count < cpu_policy.samples_for_function:
-        return []
     hottest = samples.hottest(2, kernel=samples.part(lambda stack: bool(stack.kernel)).share > 0.5)
-    text = f"{words(hottest)} of {samples.count:,} CPU samples of its process"
-    return [
-        Evidence(text, hottest[0][1].share, "share", FUNCTIONS, error=hottest[0][1].error, kind=EvidenceKind.FUNCTIONS)
-    ]
+    return functions_evidence(hottest, f" of {samples.count:,} CPU samples of its process")
 
 
 def _what_for(purposes: Sequence[Work]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
 from perfdiag.common.units import first_of
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, SAMPLED, CpuSamples, Part, called_by, words
+from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED, CpuSamples, Hot, called_by, functions_evidence
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.locks.holder_sentences import ROOTS, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP
@@ -151,13 +151,13 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
             sleeps=account == SLEEP,
         )
     samples = _blocking_samples(model)
-    functions = [each for each in samples.hottest() if each[1].share > each[1].error]
+    functions = [each for each in samples.hottest(of_few=True) if each.part.share > each.part.error]
     culprit = _culprit(samples, functions)
     headline = f" by {culprit}" if culprit else " by code that runs for long"
-    claim = f"{headline}{called_by(samples)}" if functions and culprit == functions[0][0] else headline
+    claim = f"{headline}{called_by(samples)}" if functions and culprit == functions[0].name else headline
     remedy = "move long work to a worker thread or process, or return to the loop in between"
     unsure = _unsure(model, samples, functions)
-    return _HeldUp(claim, remedy, _functions(functions), unsure, headline=headline)
+    return _HeldUp(claim, remedy, functions_evidence(functions), unsure, headline=headline)
 
 
 def _blocking_samples(model: Model) -> CpuSamples:
@@ -168,14 +168,14 @@ def _blocking_samples(model: Model) -> CpuSamples:
     return long_turns if waited_long and long_turns.count >= requests_policy.long_turn_samples else CpuSamples(model)
 
 
-def _culprit(samples: CpuSamples, functions: Sequence[tuple[str, Part]]) -> str:
+def _culprit(samples: CpuSamples, functions: Sequence[Hot]) -> str:
     """Return the function in which many of the samples stand, or the narrowest inside which most do, or ""."""
-    if functions and functions[0][1].share >= requests_policy.blocking_function_share:
-        return functions[0][0]
-    return next((name for name, _ in samples.hot_path()), "")
+    if functions and functions[0].part.share >= requests_policy.blocking_function_share:
+        return functions[0].name
+    return next((each.name for each in samples.hot_path()), "")
 
 
-def _unsure(model: Model, samples: CpuSamples, functions: Sequence[tuple[str, Part]]) -> str:
+def _unsure(model: Model, samples: CpuSamples, functions: Sequence[Hot]) -> str:
     """Return the reason to doubt that the hottest function holds up the loop, or ""."""
     if not functions:
         return "CPU samples do not show which function held it up"
@@ -183,15 +183,6 @@ def _unsure(model: Model, samples: CpuSamples, functions: Sequence[tuple[str, Pa
     counts = sums_by_key((names.get(stack.pid, ""), stack.count) for stack in samples.stacks)
     several = sum(count >= requests_policy.blocking_program_share * samples.count for count in counts.values()) > 1
     return "several programs computed: the function may be another program's" if several else ""
-
-
-def _functions(hot: Sequence[tuple[str, Part]]) -> list[Evidence]:
-    """Return the evidence of where the CPU time went while requests waited."""
-    return (
-        [Evidence(words(hot), hot[0][1].share, "share", FUNCTIONS, hot[0][1].error, kind=EvidenceKind.FUNCTIONS)]
-        if hot
-        else []
-    )
 
 
 def _which(found: Sequence[ThreadLedger]) -> list[Evidence]:

@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples,
 from perfdiag.diagnosis.evidence.fix_checks import steady, time_under
 from perfdiag.diagnosis.evidence.target import CPU, setting, subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import cpu_policy, runqueue_policy
+from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Evidence,
@@ -164,10 +164,8 @@ def _periods(group: CpuGroup) -> list[Evidence]:
 def _used_for(model: Model) -> list[Evidence]:
     """Return which functions used the quota up: a larger one helps nobody who spins."""
     samples = CpuSamples(model)
-    if samples.count < cpu_policy.samples_for_function:
-        return []
     own, kernel = samples.hottest(2), samples.hottest(2, kernel=True)
-    most = max(own, kernel, key=lambda each: sum(part.share for _, part in each))
+    most = max(own, kernel, key=lambda each: sum(hot.part.share for hot in each))
     if not most:
         return []
     text = f"the quota was used by {words(most)}"
