@@ -1,7 +1,5 @@
 """Which SQL statements that the target sent are not told, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from perfdiag.common.text import printable
@@ -51,6 +49,3 @@ def _missing(options: schema.Options, server: str, calls: Sequence[schema.Exchan
     count = plural(sum(line.count for line in calls), "call")
     why = f"none was recognised among {count}: encrypted, or sent in pieces"
     return NotMeasured(what, why, _BY_HAND, SENT)
-
-
-__all__ = ["PORTS", "SENT", "not_measured"]

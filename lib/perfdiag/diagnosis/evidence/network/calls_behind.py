@@ -4,8 +4,6 @@ Who answers a connection in turn answers what came first: a command that waits f
 a large one, holds up all that is asked behind it, however fast that could be answered.
 """
 
-from __future__ import annotations
-
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.network.peers import name_of
