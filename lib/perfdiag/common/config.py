@@ -22,7 +22,8 @@ from perfdiag.common.privileges import home_of_caller
 from perfdiag.common.text import printable
 
 SYSTEM_FILE = Path("/etc/perfdiag/config.toml")
-LIMIT_BYTES = 1 << 20
+LIMIT_BYTES = 1 << 16
+LINE_LIMIT_BYTES = 1_000  # a key of n parts, all on one line, takes n * n steps
 Accepted = Callable[[str, object], int | float]  # the value of a threshold; raises ValueError with the reason
 DEADLINE_S = 0.5  # a home directory may lie on a dead server: the report must not wait for it
 
@@ -62,7 +63,9 @@ def load(paths: list[Path] | None = None, *, accepted: Accepted) -> Config:
     for path in files() if paths is None else paths:
         shown = printable(str(path))
         try:
-            table = tomllib.loads(read_bytes(path, LIMIT_BYTES, DEADLINE_S).decode())
+            content = read_bytes(path, LIMIT_BYTES, DEADLINE_S)
+            _check_lines(shown, content)
+            table = tomllib.loads(content.decode())
             _check_keys(shown, table)
             runbook_url = _runbook_url(shown, table) or runbook_url
             thresholds |= _thresholds(shown, table, accepted)
@@ -74,20 +77,26 @@ def load(paths: list[Path] | None = None, *, accepted: Accepted) -> Config:
             raise ConfigError(f"{shown}: not UTF-8 text", "correct the file or move it away") from error
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(f"{shown}: not valid TOML: {error}", "correct the file or move it away") from error
-        except ValueError as error:  # of a number with thousands of digits
-            raise ConfigError(f"{shown}: a number is too long", "correct the file or move it away") from error
         except RecursionError as error:
             raise ConfigError(f"{shown}: nested too deeply", "correct the file or move it away") from error
         except TimeoutError as error:  # a host too slow to answer is the one that wants a report
             left_out.append(f"{shown} is left out: {error.strerror}")
         except OSError as error:
             if error.errno == errno.EFBIG:  # a device, or some other file: no limit of the shell's is in its way
-                raise ConfigError(f"{shown}: longer than 1 MiB", "correct the file or move it away") from error
+                longer = f"{shown}: longer than {LIMIT_BYTES >> 10} KiB"
+                raise ConfigError(longer, "correct the file or move it away") from error
             hint = "correct its permissions, or set XDG_CONFIG_HOME to an empty directory"
             raise ConfigError(
                 f"{shown}: cannot be read: {error.strerror}", HINTS.get(error.errno or 0, hint)
             ) from error
     return Config(runbook_url, thresholds, tuple(left_out))
+
+
+def _check_lines(path: str, content: bytes) -> None:
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if len(line) > LINE_LIMIT_BYTES:
+            longer = f"{path}: line {number} is longer than {LINE_LIMIT_BYTES:,} bytes"
+            raise ConfigError(longer, "correct the file or move it away")
 
 
 def _check_keys(path: str, table: dict[str, Any]) -> None:
