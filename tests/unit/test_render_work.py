@@ -31,9 +31,9 @@ def test_operations_over_the_limit_stand_in_the_short_report_and_all_in_the_full
     assert all(f"syscall:{name}: 2,000, " in full for name in ("read", "write", "fsync"))
 
 
-@pytest.mark.parametrize(("lines", "hidden"), [(1, 2), (3, 1)])
-def test_operations_without_room_are_counted(lines: int, hidden: int) -> None:
+@pytest.mark.parametrize(("lines", "hidden"), [(1, "2 kinds"), (3, "1 kind")])
+def test_operations_without_room_are_counted(lines: int, hidden: str) -> None:
     section = replace(work(made("read", "write"), Page(COLUMNS)), gap=False)
     shown = [line.plain for line in arrange([section], lines)]
-    assert len(shown) <= lines and f"{hidden} kinds over their limit: --full" in shown[-1]
+    assert len(shown) <= lines and f" {hidden} over their limit: --full" in shown[-1]
     assert shown[0].startswith("CALLS    ")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from perfdiag.common.units import about_at_most, count, duration, rate, size
+from perfdiag.common.units import about_at_most, count, counted, duration, rate, size
 from perfdiag.render.layout import ESSENTIAL, Block, Page, Section
 from perfdiag.report.contract import Operation, Report
 
@@ -18,7 +18,8 @@ def work(report: Report, page: Page) -> Section:
         blocks.append([page.chunk(_operation(each), ESSENTIAL + 5 + 5 * index, first=first, limit=2)])
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        return [page.line(f"{'CALLS    ' if 0 in hidden else '         '}{len(hidden)} kinds over their limit: --full")]
+        over = counted(len(hidden), "kinds over their limit")
+        return [page.line(f"{'CALLS    ' if 0 in hidden else '         '}{over}: --full")]
 
     return Section([], blocks, fold, _moved(report, page))
 
