@@ -14,6 +14,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 __u32 without_record; /* tasks of the host that were met by snapshots, and have none: they did not run */
+__u32 swept_up;	      /* tasks of the target to which sweeps gave a record */
 
 /* Processes to follow: enum target_mode by tgid. */
 struct {
@@ -83,20 +84,14 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, __u32 old_tid)
 	return 0;
 }
 
+/* Its parent's record makes a child a target: sweeps are repeated until none finds one more. */
 static __always_inline bool is_target(struct task_struct *task)
 {
-	struct task_struct *process = task->group_leader;
+	__u32 tgid = task->tgid, *mode = bpf_map_lookup_elem(&targets, &tgid);
 
-	for (int depth = 0; depth < 24; depth++) {
-		__u32 tgid = BPF_CORE_READ(process, tgid), *mode = bpf_map_lookup_elem(&targets, &tgid);
-
-		if (mode)
-			return *mode == TARGET_ALL;
-		if (!knobs.descendants || tgid <= 1)
-			return false;
-		process = BPF_CORE_READ(process, real_parent, group_leader);
-	}
-	return false;
+	if (mode)
+		return *mode == TARGET_ALL;
+	return knobs.descendants && tgid > 1 && record_of(task->group_leader->real_parent);
 }
 
 /* Of the shell that it was started from perfdiag is a descendant.  A pid that was asked for is always a target. */
@@ -128,6 +123,8 @@ int sweep(struct bpf_iter__task *ctx)
 	    record_of(task) || is_perfdiag(task))
 		return 0;
 	adopt(task);
+	if (record_of(task))
+		swept_up++;
 	return 0;
 }
 

@@ -14,7 +14,8 @@ from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.recording import schema
 
 from live.support import laws
-from live.support.fixtures import Attach, Record, Start
+from live.support.calling import running_server
+from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.recording import count_of, ns_of, table
 from live.support.workload import WORKLOADS
 from unit.support.waiting import until
@@ -68,6 +69,25 @@ def test_sleepers_are_shown_and_closed(start: Start, attach: Attach) -> None:
         assert "sleep_its_way" in called, (name, stacks)
         assert sum(stack.weight_ns for stack in stacks) >= 0.99 * rows[name].wall_ns, (name, stacks)
     assert rows["in-message"].open and rows["in-message"].open.object == "syscall:mq_timedreceive", rows["in-message"]
+
+
+# As many generations, each a process that waits for its child.
+GENERATIONS = """
+import os, sys, time
+for _ in range(int(sys.argv[1])):
+    if os.fork():
+        os.wait()
+        os._exit(0)
+print(0, flush=True)
+time.sleep(60)
+"""
+
+
+def test_descendants_are_followed_at_any_depth(attach: Attach, cleanup: Cleanup) -> None:
+    pid, _ = cleanup.enter_context(running_server(GENERATIONS, 40))
+    recording = attach(pid, duration_ns=300 * MILLISECOND).wait()
+    assert len({row.pid for row in recording.threads}) == 41
+    laws.check(recording)
 
 
 def test_two_callers_of_one_wait_are_told_apart(start: Start, record: Record) -> None:

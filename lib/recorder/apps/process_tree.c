@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 
-#define DEEPEST 24	    /* as the sweep of the programs goes */
+#define DEEPEST 24	    /* generations: two files are open for each */
 #define PROCESSES_MAX 65536 /* that are asked for their names */
 
 struct search {

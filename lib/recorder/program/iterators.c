@@ -38,17 +38,19 @@ static int run_iterator(struct recorder *recorder, const struct bpf_program *pro
 
 int probes_sweep(struct recorder *recorder)
 {
-	/*
-	 * Twice: a thread made during the first pass by one not yet met has no record from its fork.  (Of a host all
-	 * have.)
-	 */
-	for (int pass = 0; pass < (recorder->options.host ? 1 : 2); pass++) {
-		int err = run_iterator(recorder, recorder->skeleton->progs.sweep);
+	const __u32 *swept_up = &recorder->skeleton->bss->swept_up;
+	__u32 before;
+	int err;
 
-		if (err)
-			return err;
-	}
-	return 0;
+	/*
+	 * Until none is found: a child is met before its parent when numbers of processes begin anew, and a thread made
+	 * during a pass by one not yet met has no record from its fork.  (Of a host all have.)
+	 */
+	do {
+		before = *swept_up;
+		err = run_iterator(recorder, recorder->skeleton->progs.sweep);
+	} while (!err && *swept_up != before);
+	return err;
 }
 
 int probes_gather_reasons(struct recorder *recorder)

@@ -11,7 +11,7 @@
 #define SERIES_NS (5 * NS_PER_SECOND)
 #define SNAPSHOT_SHARE 200		    /* snapshots take at most one part in so many of a CPU, */
 #define LONGEST_NS (5 * NS_PER_SECOND)	    /* but come at least so often */
-#define SWEEP_PAUSE_NS (NS_PER_SECOND / 10) /* a sweep walks all threads of the host, twice: not for each that joins */
+#define SWEEP_PAUSE_NS (NS_PER_SECOND / 10) /* a sweep goes over all threads of the host: not for each that joins */
 #define NAMES_SHARE 50			    /* naming addresses takes at most one part in so many of the time */
 
 static uint64_t own_cpu_ns(void)
