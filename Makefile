@@ -259,7 +259,7 @@ install: installable build man build/wheels/.stamp ## install below PREFIX (/usr
 	$(Q)env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q --invalidation-mode unchecked-hash \
 		$(if $(DESTDIR),-s $(DESTDIR) -p /) $(INSTALLED)/lib/perfdiag/python
 	$(Q)for page in build/man/*.[1-8]; do install -D -m 644 -t $(INSTALLED)/share/man/man$${page##*.} $$page; done
-	$(if $(PREFIX),$(Q)sed -i 's@/usr/local/\(bin\|lib\|share\)/perfdiag@$(PREFIX)/\1/perfdiag@g; s@/usr/local is @$(PREFIX) is @' \
+	$(if $(PREFIX),$(Q)sed -i 's@/usr/local/\(bin\|lib\|share\)/perfdiag@$(PREFIX)/\1/perfdiag@g; s@/usr/local is\>@$(PREFIX) is@' \
 		$(INSTALLED)/share/man/man8/perfdiag.8)
 	$(index_pages)
 	$(Q)install -D -m 755 -t $(INSTALLED)/share/perfdiag/tools tools/*.bt tools/*.py

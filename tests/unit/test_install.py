@@ -86,6 +86,7 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
     assert [name for name in there if re.search(superfluous, name)] == []
     page = (moved / "share/man/man8/perfdiag.8").read_text()
     assert "/usr/local/lib/perfdiag" not in page and "/opt/perfdiag/lib/perfdiag" in page
+    assert "/usr/local is\n" not in page and "/opt/perfdiag is\nwhere it was installed to" in page
 
     main = moved / "lib/perfdiag/python/perfdiag/__main__.py"
     oldest, newest = MINORS[0], MINORS[-1]
