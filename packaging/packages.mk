@@ -62,6 +62,7 @@ $(TREES)/.stamp: FORCE
 	$(Q)cd $(MAIN_TREE)/usr/share && for script in perfdiag/{tools,dtrace}/*.*; do case $$script in */ledger.*) ;; \
 		*) mv $$script $(abspath $(TOOLS_TREE))/usr/share/$$script; \
 		mv man/man8/perfdiag-$${script##*/}.8 $(abspath $(TOOLS_TREE))/usr/share/man/man8/;; esac; done
+	$(Q)mv $(MAIN_TREE)/usr/share/perfdiag/dtrace/lib $(TOOLS_TREE)/usr/share/perfdiag/dtrace/
 	$(Q)find $(TREES) -path '*/man/*' -type f -exec gzip -9n {} +
 	$(Q)mkdir -p $(MAIN_TREE)/usr/share/zsh/vendor-completions # where Debian's zsh looks; others look in site-functions
 	$(Q)cp $(MAIN_TREE)/usr/share/zsh/site-functions/_perfdiag $(MAIN_TREE)/usr/share/zsh/vendor-completions/

@@ -105,6 +105,14 @@ def test_install_moves_and_uninstalls(tmp_path: Path) -> None:
     assert list((tmp_path / "staged").iterdir()) == [], "no empty directory either"
 
 
+@pytest.mark.timeout(180)
+def test_scripts_are_in_one_package_with_their_library(tmp_path: Path) -> None:
+    make(f"{tmp_path}/.stamp", f"TREES={tmp_path}")
+    main, tools = (files(tmp_path / name / "usr/share/perfdiag") for name in ("perfdiag", "perfdiag-tools"))
+    assert main == {"dtrace/ledger.d", "tools/ledger.bt", "tools/ledger.py"}, "which the recorder runs"
+    assert {"tools/runqlat.bt", "dtrace/runqlat.d", "dtrace/lib/freebsd.d"} <= tools
+
+
 @pytest.mark.parametrize("goal", ["install", "uninstall"])
 @pytest.mark.parametrize("prefix", ["/my apps", "/my'apps", "/my$$(touch ran)", "/my;true", "apps", "/my*"])
 def test_a_prefix_that_is_no_plain_path_is_refused(goal: str, prefix: str, tmp_path: Path) -> None:
