@@ -13,8 +13,8 @@
  */
 #include "network/datagram.bpf.h"
 #include "network/socket.bpf.h"
+#include "request/answer.bpf.h"
 #include "request/outbound_call.bpf.h"
-#include "request/request.bpf.h"
 #include "request/full_send_buffer.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

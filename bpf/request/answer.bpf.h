@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Answers to requests, and what is sent on accepted connections that is none. */
+#pragma once
+#include "request/request.bpf.h"
+
+/* Requests that were read at once are one here, until the head of a second answer is sent. */
+static __always_inline bool answers_another(const struct connection *connection, __u32 bytes)
+{
+	struct naming naming = { .bytes = bytes };
+	struct call call;
+
+	if (connection->exchange != EXCHANGE_ANSWERED || !connection->name || connection->bytes_out == CONTINUE_BYTES)
+		return false;
+	read_call(bpf_get_current_task_btf(), &call);
+	return find_text(&naming, &call) && *(__u32 *)naming.text == HTTP_ANSWER;
+}
+
+/* Texts with a name are answered, and who could not send all at once goes on. */
+static __always_inline bool has_more_to_tell(const struct connection *connection)
+{
+	return connection->name || connection->tls || connection->full_since;
+}
+
+/*
+ * May be sent of its own accord what is sent now?  The thread has waited for something to do, most of the time since it
+ * read the request or sent the last of its answer, and read nothing since that an answer could be made of.
+ */
+static __always_inline bool is_perhaps_news(const struct record *record, const struct connection *connection, __u64 now)
+{
+	__u64 since = connection->exchange == EXCHANGE_ASKED ? connection->arrived : connection->last;
+
+	return record->idled > since && 2 * (record->since - record->idled) > now - since &&
+	       record->tid == connection->tid && !has_more_to_tell(connection);
+}
+
+/*
+ * Whoever it is, the thread is at a request of somebody else, which came after the answer to this one, and has read nothing
+ * that more of that answer could be made of: it tells who listens here of that request.  Who writes long answers by turns
+ * comes back sooner than after as long as the first of it took.
+ */
+static __always_inline bool is_at_later_request(const struct record *record, const struct connection *connection,
+						const struct socket_id *id, __u64 now)
+{
+	struct connection *later;
+
+	if (connection->exchange != EXCHANGE_ANSWERED || has_more_to_tell(connection) || record->has_read ||
+	    record->serving.cookie == id->cookie || now - connection->last <= connection->answered - connection->begun)
+		return false;
+	later = connection_at(&record->serving);
+	return later && later->direction == DIRECTION_ACCEPTED && later->arrived > connection->last;
+}
+
+/* Nobody has asked: a greeting, or news.  Who sends news may have sent some instead of the answer, too. */
+static __always_inline bool sends_unasked(const struct record *record, struct connection *connection,
+					  const struct socket_id *id, __u64 now)
+{
+	connection->one_way = 0;
+	if (connection->exchange == EXCHANGE_NONE) {
+		connection->tells |= connection->request != 0;
+		return true;
+	}
+	if (is_at_later_request(record, connection, id, now)) {
+		connection->unsure |= UNSURE_LATE;
+		connection->paused_ns = now - connection->last;
+		return true;
+	}
+	if (!is_perhaps_news(record, connection, now))
+		return false;
+	if (connection->exchange == EXCHANGE_ASKED && !connection->tells) {
+		connection->unsure |= UNSURE_LATE;
+		connection->paused_ns = record->since - record->idled;
+		return false;
+	}
+	connection->tells = 1;
+	if (connection->exchange == EXCHANGE_ASKED || connection->unsure & UNSURE_LATE) {
+		COUNT_EXCHANGES(connection, untimed);
+		if (connection->exchange == EXCHANGE_ASKED)
+			leave(now);
+		connection->exchange = EXCHANGE_NONE;
+	} else {
+		end_request(connection);
+	}
+	return true;
+}
+
+static __always_inline void send_answer(struct record *record, struct connection *connection,
+					const struct socket_id *id, __u32 bytes, __u64 now)
+{
+	if (sends_unasked(record, connection, id, now))
+		return;
+	if (answers_another(connection, bytes))
+		COUNT_EXCHANGES(connection, early);
+	connection->several |= connection->tid != record->tid;
+	book_own_timer(record, connection,
+		       connection->exchange == EXCHANGE_ASKED ? connection->arrived : connection->last);
+	if (connection->exchange == EXCHANGE_ASKED) {
+		note_timeout(record, connection);
+		end_behind(connection);
+	}
+	serve(record, id, now);
+	credit(record, connection, now);
+	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++) {
+		connection->parts[i].ns += connection->parts[i].after_ns;
+		connection->parts[i].after_ns = 0;
+	}
+	connection->last = now;
+	connection->resent_ns = 0; /* it was until now that the answer was being written */
+	if (!connection->answered)
+		connection->answered = now;
+	if (connection->exchange == EXCHANGE_ASKED)
+		leave(now);
+	connection->exchange = EXCHANGE_ANSWERED;
+}
