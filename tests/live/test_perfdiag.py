@@ -21,6 +21,7 @@ from perfdiag.common.deadline import is_stopped
 from perfdiag.common.errors import PerfdiagError
 
 from conftest import ROOT
+from live.support.workload import WORKLOADS
 from unit.support.nobody import run_as_nobody
 from unit.support.waiting import until
 
@@ -237,6 +238,34 @@ def test_a_stopped_recorder_is_told(sleeper: subprocess.Popen[bytes], monkeypatc
             recorder.wait_loaded()
         assert session._why_cut_short(recorder, record.DIED) == record.STOPPED
         stopped.kill()
+
+
+def recorder_of(pid: int) -> int | None:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    found = [processes.read(int(child)) for child in children]
+    return next((each.pid for each in found if each and each.comm == "perfdiag-record"), None)
+
+
+def test_a_pid_that_is_another_s_by_then(sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    """The programs load for seconds on a busy host, between the choice of a target and the window."""
+    words = [PROGRAM, "record", "-o", tmp_path / "a.rec", "--pid", str(sleeper.pid), "--duration", "100ms"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as run:
+        recorder = until(lambda: recorder_of(run.pid), "the recorder loads its programs")
+        assert recorder
+        os.kill(recorder, signal.SIGSTOP)
+        until((tmp_path / "a.rec").exists, "the target is chosen")
+        sleeper.kill()
+        sleeper.wait()
+        again = [WORKLOADS / "clone_into", str(sleeper.pid), shutil.which("sleep") or "", "9"]
+        with subprocess.Popen(again) as parent:
+            until(
+                lambda: (found := processes.read(sleeper.pid)) and found.parent == parent.pid, "the pid is used again"
+            )
+            os.kill(recorder, signal.SIGCONT)
+            _, said = run.communicate(timeout=60)
+            os.kill(sleeper.pid, signal.SIGKILL)
+    assert run.returncode == 4 and f"error: pid {sleeper.pid} ended before anything was measured" in said, said
+    assert not (tmp_path / "a.rec").exists()
 
 
 def has_ended(pid: int) -> bool:

@@ -6,6 +6,7 @@ here. status, comm, cgroup, net and the names in fd and task wait for nothing.
 """
 
 import os
+import select
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -80,6 +81,24 @@ def status(pid: int) -> dict[str, str]:
 def leader(pid: int) -> int | None:
     """Return the process a thread belongs to (itself for a process), None when there is none."""
     return int(group) if (group := status(pid).get("Tgid")) else None
+
+
+def pidfd(pid: int) -> int | None:
+    """Return a descriptor of a process, to be closed; None when it is gone, or cannot be held."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def is_another(pid: int, pidfd: int) -> bool:
+    """Whether the process of a descriptor has ended, and its pid is that of one that lives."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    if not poll.poll(0):
+        return False
+    process = read(pid)
+    return process is not None and not process.ended
 
 
 def namespace_pid(pid: int) -> int | None:

@@ -2,10 +2,10 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from perfdiag.capture import memory_lock, output_file, progress, target
+from perfdiag.capture import memory_lock, output_file, processes, progress, target
 from perfdiag.capture import recorder as record
 from perfdiag.capture.held_command import HeldBack
 from perfdiag.capture.output_file import OutFile
@@ -13,12 +13,13 @@ from perfdiag.capture.recorder import Recorder, Window
 from perfdiag.capture.target import Target, Wanted
 from perfdiag.common import privileges
 from perfdiag.common.deadline import is_stopped
-from perfdiag.common.errors import PerfdiagError
+from perfdiag.common.errors import PerfdiagError, TargetGone
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration as shown_duration
 
 MESSAGE_LIMIT = 500
 NOTE = "note: "  # a line of the recorder's that is no warning
+HELD_LIMIT = 64  # processes that are held by a descriptor: there may be few of these
 GRACE_S = 2.0  # what a command gets to end after Ctrl-C, which it received too
 
 
@@ -91,6 +92,7 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
     target.check_namespaces()
     held_back = HeldBack(wanted.command, command_stdout_fd) if wanted.command else None
     what = _target(wanted, window, held_back)
+    held = {pid: pidfd for pid in what.pids[:HELD_LIMIT] if (pidfd := processes.pidfd(pid)) is not None}
     file = output_file.create(path) if path is not None else None
     try:
         recorder.wait_loaded()  # not before: what is asked for wrongly needs no programs in the kernel to be refused
@@ -100,6 +102,7 @@ def run(wanted: Wanted, window: Window, path: str | None, command_stdout_fd: int
             with record.ended_by_signals(recorder.stop) as signals:
                 try:
                     recorder.start(what, held_back.pid if held_back else None, window, file.fd if file else None)
+                    _check_same(held)
                     # Not before: the recorder may refuse what the options ask for.
                     began = f"perfdiag: recording {what.description}, {length}"
                     progress.tell(*(f"note: {note}" for note in what.notes), began)
@@ -135,6 +138,15 @@ def _target(wanted: Wanted, window: Window, held_back: HeldBack | None) -> Targe
         descendants = "" if window.only else " with its descendants"
         return Target(f"{held_back.name} (pid {held_back.pid}){descendants}", ())
     return Target("all tasks of this host", ()) if window.host else target.resolve(wanted)
+
+
+def _check_same(held: Mapping[int, int]) -> None:
+    """Close pidfds of processes, by pid. Raises TargetGone if a pid is another's: the recorder knows pids alone."""
+    others = [pid for pid, pidfd in held.items() if processes.is_another(pid, pidfd)]
+    for pidfd in held.values():
+        os.close(pidfd)
+    if others:
+        raise TargetGone(f"pid {others[0]} ended before anything was measured, and is another process by now")
 
 
 def _tell(recorder: Recorder, kind: str) -> None:
