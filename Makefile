@@ -21,6 +21,8 @@ PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
 # Caches go to build/ too; sudo drops the environment, hence by name.
 CACHES := PYTHONPYCACHEPREFIX=$(CURDIR)/build/pycache HYPOTHESIS_STORAGE_DIRECTORY=$(CURDIR)/build/hypothesis
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+# But for what the launcher starts: python -I does not hear of that, and with -B would compile all at each start.
+COMPILED = env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q
 AS_ROOT := $(SUDO) env $(CACHES)
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -32,7 +34,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' Makefile packaging/packages.mk
 
 build: deps build/bin/perfdiag build/bin/perfdiag-recorder ## compile everything: leaves a runnable build/bin/perfdiag
-	$(Q)$(PYTHON) -m compileall -q lib/perfdiag # or a start as root, which writes nothing, would compile each time
+	$(Q)$(COMPILED) lib/perfdiag
 
 # Three threads and one lock that each of them holds 20 of every 21 ms.
 DEMO := build/workloads/lock --duration-ms 60000
@@ -58,8 +60,9 @@ test: build workloads man ## install what is needed, build, run unit and live te
 test-failed: build workloads man ## run again what failed when tests last ran, one after the other
 	$(Q)$(AS_ROOT) $(PYTHON) -m pytest $(ALL_TIERS) --last-failed --last-failed-no-failures none $(ARGS)
 
-clean: ## remove build/
+clean: ## remove build/ and compiled Python
 	$(Q)rm -rf build
+	$(Q)find lib -name __pycache__ -prune -exec rm -rf {} +
 
 ##@ Parts
 .PHONY: deps packages workloads man test-unit fuzz test-live lab-build lab lab-shell incidents truth bench
@@ -103,6 +106,7 @@ build/venv/.stamp: requirements.lock requirements-dev.lock | packages build/
 	$(Q)$(PIP) download --require-hashes --only-binary :all: --dest build/wheels -r requirements-dev.lock
 	$(Q)$(PIP) install --no-index --find-links build/wheels --require-hashes -r requirements-dev.lock
 	$(Q)echo $(CURDIR)/lib >$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/perfdiag.pth
+	$(Q)$(COMPILED) build/venv/lib
 	$(Q)touch $@
 
 workloads: $(patsubst tests/workloads/%.c,build/workloads/%,$(wildcard tests/workloads/*.c)) ## compile the test workloads
