@@ -76,6 +76,15 @@ def test_each_statement_is_counted_and_none_of_its_literals_kept(
     assert MARKER.encode() not in render(report)
 
 
+def test_another_recorder_with_probes_in_the_same_program_changes_nothing(server: Statements, attach: Attach) -> None:
+    """The kernel sets the first one's probes in each mapping of the program, also in that of who reads it."""
+    server.protocol = "simple"
+    recorders = [attach(server.pid), attach(server.pid)]
+    server.run()
+    counts = [line.count for each in recorders for line in each.stop().of(schema.Statement) if line.name == DIGEST]
+    assert counts == [COUNT, COUNT]
+
+
 def test_a_statement_takes_as_long_as_it_sleeps(server: Statements, attach: Attach) -> None:
     recorder = attach(server.pid)
     ask(server, f"SELECT pg_sleep({SLEEP_NS / 1e9});\n" * SLEEPS)

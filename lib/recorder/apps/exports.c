@@ -136,16 +136,14 @@ static bool begins_function(const unsigned char *code)
 /*
  * A probe is set in a page of the file, and the kernel waits for it without end where the file system does not answer:
  * it is read here first, where a deadline holds.  In the middle of an instruction, or in data, it would change what the
- * program computes.
+ * program computes.  Not from a mapping: the kernel sets probes there, too, those of another perfdiag for one.
  */
-static void check_functions(Elf *elf, struct exports *exports)
+static void check_functions(int fd, struct exports *exports)
 {
-	size_t size = 0;
-	const unsigned char *bytes = (const unsigned char *)elf_rawfile(elf, &size);
+	unsigned char code[FUNCTION_BYTES_MIN];
 
 	for (int place = 0; place < FUNCTIONS_MAX; place++)
-		if (!bytes || exports->offsets[place] + FUNCTION_BYTES_MIN > size ||
-		    !begins_function(bytes + exports->offsets[place]))
+		if (pread(fd, code, sizeof(code), exports->offsets[place]) != sizeof(code) || !begins_function(code))
 			exports->offsets[place] = 0;
 	if (exports->offsets[0] == exports->offsets[1])
 		exports->offsets[1] = 0;
@@ -178,7 +176,7 @@ static void read_program(int fd, const struct exports_wanted *wanted, struct exp
 				find_version(data->d_buf, data->d_size, wanted, exports->version);
 		}
 	}
-	check_functions(elf, exports);
+	check_functions(fd, exports);
 	elf_end(elf);
 }
 
