@@ -22,7 +22,8 @@ PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
 CACHES := PYTHONPYCACHEPREFIX=$(CURDIR)/build/pycache HYPOTHESIS_STORAGE_DIRECTORY=$(CURDIR)/build/hypothesis
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 # But for what the launcher starts: python -I does not hear of that, and with -B would compile all at each start.
-COMPILED = env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q
+BESIDE_SOURCES := env -u PYTHONPYCACHEPREFIX
+COMPILED := $(BESIDE_SOURCES) $(PYTHON) -m compileall -q
 AS_ROOT := $(SUDO) env $(CACHES)
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -104,9 +105,8 @@ build/venv/.stamp: requirements.lock requirements-dev.lock | packages build/
 	$(call say,VENV,build/venv)
 	$(Q)/usr/bin/python3 -m venv build/venv
 	$(Q)$(PIP) download --require-hashes --only-binary :all: --dest build/wheels -r requirements-dev.lock
-	$(Q)$(PIP) install --no-index --find-links build/wheels --require-hashes -r requirements-dev.lock
+	$(Q)$(BESIDE_SOURCES) $(PIP) install --no-index --find-links build/wheels --require-hashes -r requirements-dev.lock
 	$(Q)echo $(CURDIR)/lib >$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/perfdiag.pth
-	$(Q)$(COMPILED) build/venv/lib
 	$(Q)touch $@
 
 workloads: $(patsubst tests/workloads/%.c,build/workloads/%,$(wildcard tests/workloads/*.c)) ## compile the test workloads
@@ -260,7 +260,7 @@ install: installable build man build/wheels/.stamp ## install below PREFIX (/usr
 	$(Q)cd build/unpacked && find . -name '*.so' -exec install -D -m 644 {} $(abspath $(INSTALLED))/lib/perfdiag/python/{} ';'
 	$(Q)cp -r lib/perfdiag $(INSTALLED)/lib/perfdiag/python/
 	$(Q)find $(INSTALLED)/lib/perfdiag/python -name __pycache__ -prune -exec rm -rf {} +
-	$(Q)env -u PYTHONPYCACHEPREFIX $(PYTHON) -m compileall -q --invalidation-mode unchecked-hash \
+	$(Q)$(COMPILED) --invalidation-mode unchecked-hash \
 		$(if $(DESTDIR),-s $(DESTDIR) -p /) $(INSTALLED)/lib/perfdiag/python
 	$(Q)for page in build/man/*.[1-8]; do install -D -m 644 -t $(INSTALLED)/share/man/man$${page##*.} $$page; done
 	$(if $(PREFIX),$(Q)sed -i 's@/usr/local/\(bin\|lib\|share\)/perfdiag@$(PREFIX)/\1/perfdiag@g; s@/usr/local is\>@$(PREFIX) is@' \
