@@ -15,6 +15,12 @@ static __always_inline bool answers_another(const struct connection *connection,
 	return find_text(&naming, &call) && *(__u32 *)naming.text == HTTP_ANSWER;
 }
 
+/* When the request was read, or its answer sent, as far as it was. */
+static __always_inline __u64 left_off(const struct connection *connection)
+{
+	return connection->exchange == EXCHANGE_ASKED ? connection->arrived : connection->last;
+}
+
 /* Texts with a name are answered, and who could not send all at once goes on. */
 static __always_inline bool has_more_to_tell(const struct connection *connection)
 {
@@ -27,7 +33,7 @@ static __always_inline bool has_more_to_tell(const struct connection *connection
  */
 static __always_inline bool is_perhaps_news(const struct record *record, const struct connection *connection, __u64 now)
 {
-	__u64 since = connection->exchange == EXCHANGE_ASKED ? connection->arrived : connection->last;
+	__u64 since = left_off(connection);
 
 	return record->idled > since && 2 * (record->since - record->idled) > now - since &&
 	       record->tid == connection->tid && !has_more_to_tell(connection);
@@ -91,8 +97,7 @@ static __always_inline void send_answer(struct record *record, struct connection
 	if (answers_another(connection, bytes))
 		COUNT_EXCHANGES(connection, early);
 	connection->several |= connection->tid != record->tid;
-	book_own_timer(record, connection,
-		       connection->exchange == EXCHANGE_ASKED ? connection->arrived : connection->last);
+	book_own_timer(record, connection, left_off(connection));
 	if (connection->exchange == EXCHANGE_ASKED) {
 		note_timeout(record, connection);
 		end_behind(connection);

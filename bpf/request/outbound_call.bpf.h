@@ -17,9 +17,14 @@ static __always_inline void send_lookup(struct connection *connection, __u64 now
 }
 
 /* For whose request is it that the thread calls?  Since it waited for events only what it read then tells. */
+static __always_inline struct connection *served_by(const struct record *record)
+{
+	return record->serving_sure ? connection_at(&record->serving) : NULL;
+}
+
 static __always_inline void take_owner(struct connection *connection, struct record *record)
 {
-	struct connection *owner = record->serving_sure ? connection_at(&record->serving) : NULL;
+	struct connection *owner = served_by(record);
 
 	connection->owner = owner ? record->serving : (struct socket_id){};
 	connection->request = owner ? owner->request : 0;
@@ -48,7 +53,7 @@ static __always_inline bool is_answered(const struct sock *sock, const struct co
 static __always_inline bool asks_behind(const struct record *record, const struct sock *sock,
 					const struct connection *connection, __u64 now)
 {
-	struct connection *owner = record->serving_sure ? connection_at(&record->serving) : NULL;
+	struct connection *owner = served_by(record);
 
 	if (!owner || owner->exchange != EXCHANGE_ASKED || connection->direction != DIRECTION_CONNECTED ||
 	    (connection->owner.cookie == record->serving.cookie && connection->request == owner->request))

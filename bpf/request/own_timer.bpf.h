@@ -18,6 +18,14 @@ static __always_inline void take(__u64 *from, __u64 ns)
 	*from -= *from < ns ? *from : ns;
 }
 
+/* How long the request had waited when the thread was woken: since then, or since the last call for it was over. */
+static __always_inline __u64 waited_ns(const struct record *record, const struct connection *connection, __u64 since)
+{
+	if (connection->worked_on > since)
+		since = connection->worked_on;
+	return record->waking > since ? record->waking - since : 0;
+}
+
 /*
  * It goes on with a request, which it left at `left`, and for which it has waited for events: what does not end by an event
  * ends by time.  From then until it woke up that waited for the timer, whatever the thread did for others meanwhile.  Calls
@@ -33,11 +41,9 @@ __weak __noinline int book_own_timer(struct record *record, struct connection *c
 	asked = connection->exchange == EXCHANGE_ASKED;
 	if (!woke_by_time(record) || connection->tid != record->tid || connection->calls > 0)
 		return 0;
-	if (connection->worked_on > left)
-		left = connection->worked_on;
-	if (record->waking <= left)
+	ns = waited_ns(record, connection, left);
+	if (!ns)
 		return 0;
-	ns = record->waking - left;
 	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++)
 		if (connection->parts[i].account != ACCOUNT_WAIT_EVENTS)
 			take(&ns, asked ? connection->parts[i].ns : connection->parts[i].after_ns);
@@ -62,8 +68,7 @@ static __always_inline void note_timeout(const struct record *record, struct con
 		return;
 	if (connection->arrived > since)
 		since = connection->arrived;
-	if (connection->worked_on > since)
-		since = connection->worked_on;
-	if (record->waking > since)
-		connection->timer_ns = record->waking - since;
+	since = waited_ns(record, connection, since);
+	if (since)
+		connection->timer_ns = since;
 }

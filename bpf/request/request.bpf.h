@@ -214,6 +214,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 					    const struct socket_id *id, __u32 bytes, __u64 begun, __u64 now)
 {
 	enum looks looks;
+	__u64 lay_since;
 	__u32 name = 0;
 
 	if (connection->multiplexed)
@@ -224,9 +225,10 @@ static __always_inline void receive_request(struct record *record, struct connec
 	}
 	if (connection->exchange == EXCHANGE_ASKED) {
 		connection->several |= connection->tid != record->tid;
-		book_own_timer(record, connection, connection->left_at ?: begun);
+		lay_since = connection->left_at ?: begun;
+		book_own_timer(record, connection, lay_since);
 		connection->arrived = now;
-		connection->lay_ns += now - (connection->left_at ?: begun);
+		connection->lay_ns += now - lay_since;
 		if (connection->beginning_bytes)
 			name_rest(connection, bytes);
 		serve(record, id, now);
