@@ -1,6 +1,7 @@
 """CPU-SPINNING: a thread polls for work in a loop and burns CPU time."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.cpu.spinning import Loop, asking_call, sleepless, sleeps, spinning
@@ -17,6 +18,7 @@ from perfdiag.diagnosis.rule import (
     Finding,
     Mechanism,
     Outcome,
+    Remedy,
     Severity,
     Silence,
     rule,
@@ -25,17 +27,40 @@ from perfdiag.diagnosis.significance import duration, fault, fix, plain, total_n
 from perfdiag.model.model import Model
 
 ID = "CPU-SPINNING"
-_FOR_WORK = fix(
-    "sleep until there is work: poll or epoll_wait with a timeout, a condition variable, an eventfd; at most spin for"
-    " some microseconds first"
+
+
+class _Spins(NamedTuple):
+    """What is said of who spins: for work, or for a lock."""
+
+    headline: str
+    claim: str
+    remedies: Sequence[Remedy]
+    alternatives: Sequence[str]
+
+
+_FOR_WORK = _Spins(
+    "polls for work in a loop",
+    "polls for work",
+    [
+        fix(
+            "sleep until there is work: poll or epoll_wait with a timeout, a condition variable, an eventfd; at most"
+            " spin for some microseconds first"
+        ),
+        fix("if it polls by design (DPDK, low-latency trading): give it its own CPUs"),
+    ],
+    ["an event loop with a little work at every call", "polling by design"],
 )
-_DESIGN = "polling by design"
-_BY_DESIGN = fix("if it polls by design (DPDK, low-latency trading): give it its own CPUs")
-_FOR_LOCK = fix(
-    "find out who has the lock so long: it must not wait for anything with it (a peer, a disk, another lock); or take a"
-    " lock that sleeps, such as a mutex"
+_FOR_LOCK = _Spins(
+    "spins for a lock",
+    "spins for a lock",
+    [
+        fix(
+            "find out who has the lock so long: it must not wait for anything with it (a peer, a disk, another lock);"
+            " or take a lock that sleeps, such as a mutex"
+        )
+    ],
+    ["its holder is ready, and waits for a CPU that those have who spin"],
 )
-_HOLDER = "its holder is ready, and waits for a CPU that those have who spin"
 
 
 @rule(
@@ -91,6 +116,7 @@ def cpu_spinning(model: Model) -> Iterable[Outcome]:
 
 def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
     first = loops[0]
+    told = _FOR_LOCK if first.for_lock else _FOR_WORK
     user_ns, kernel_ns = (sum(getattr(loop, name) for loop in loops) for name in ("user_ns", "kernel_ns"))
     ns, missed_ns = user_ns + kernel_ns, total_ns(competition(model).own)
     severity = fault(model, missed_ns) if worth(model, missed_ns) else Severity.INFO
@@ -101,10 +127,10 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
     return conclude(
         model,
         {account: each for account, each in zip(CPU, (user_ns, kernel_ns), strict=True) if each},
-        headline=f"{who} {'spins for a lock' if first.for_lock else 'polls for work in a loop'} instead of sleeping",
+        headline=f"{who} {told.headline} instead of sleeping",
         claim=(
-            f"{who} {'spins for a lock' if first.for_lock else 'polls for work'} in {first.asking} of its CPU samples."
-            f" This burns {duration(ns)} of {subject(model)}'s CPU time.{others}"
+            f"{who} {told.claim} in {first.asking} of its CPU samples. This burns"
+            f" {duration(ns)} of {subject(model)}'s CPU time.{others}"
         ),
         mechanism=Mechanism.WORK,
         severity=severity,
@@ -113,8 +139,8 @@ def _finding(model: Model, loops: Sequence[Loop]) -> Finding:
             "the code between two polls is counted as polling" if first.around else "",
         ],
         evidence=_evidence(model, first, missed_ns),
-        remedies=[_FOR_LOCK] if first.for_lock else [_FOR_WORK, _BY_DESIGN],
-        alternatives=[_HOLDER] if first.for_lock else ["an event loop with a little work at every call", _DESIGN],
+        remedies=told.remedies,
+        alternatives=told.alternatives,
         verify=less(model, f"CPU time of {thread.name}", cpu_ns(thread)),
     )
 
