@@ -41,7 +41,9 @@ def _by_account(known: Sequence[Statement]) -> dict[str, tuple[int, str]]:
     """
     most: dict[str, tuple[int, str]] = {}
     for statement in known:
-        accounts = dict(statement.accounts) if statement.has_text else {}
+        if not statement.has_text:
+            continue
+        accounts = dict(statement.accounts)
         accounts[TIMER] = accounts.get(TIMER, 0) + accounts.get(EVENTS, 0)
         for account, ns in accounts.items():
             if not account.startswith(OF_CPUS):
