@@ -127,6 +127,15 @@ def test_the_last_request_of_a_burst_leaves_none_that_waits(waited: int, limited
     assert bool(limits(model)) is limited
 
 
+@pytest.mark.parametrize(("waited", "limited"), [(84, True), (70, False)])
+def test_the_last_requests_of_a_burst_call_together(waited: int, limited: bool) -> None:
+    """Of 36 at once six call at a time, and the answers come together: the last six leave none that waits."""
+    bursts = {6: 244, 12: 248, 18: 248, 24: 245, 30: 250, 36: 249, 35: 396}
+    calls = {1: (15, 38, 38), 2: (30, 52, 52), 3: (53, 105, 102), 4: (45, 146, 140), 5: (36, 135, 135)}
+    model = proxy({**calls, 6: (1398, 100, waited)}, bursts, call_ms=15, request_ms=59, peers_ns=0).model()
+    assert bool(limits(model)) is limited
+
+
 def test_requests_that_call_another_peer_do_not_wait() -> None:
     """Three calls here, nine there, and twelve requests: each has its own."""
     builder = proxy()

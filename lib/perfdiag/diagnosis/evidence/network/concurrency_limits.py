@@ -64,8 +64,8 @@ def _limit_of(model: Model, call: Exchange, calls_ns: int) -> Limit | None:
     top = next((each for each in call.line.levels if each.level == told_as(most)), None)
     if top is None or not more_ns or top.sum_ns < network_policy.limit_held_share * more_ns:
         return None
-    # When the last request of a burst is answered, no other one is in progress that could wait.
-    awaited = top.answered * min(1.0, more_ns / top.sum_ns)
+    # While the last requests of a burst have their calls, no other one is in progress that could wait.
+    awaited = top.answered * more_ns / max(top.sum_ns, above_ns(inside.levels, most - 1))
     if top.answered < network_policy.limit_answers or top.waited < network_policy.limit_waited_share * awaited:
         return None
     requests_ns = together_ns(inside.levels)
