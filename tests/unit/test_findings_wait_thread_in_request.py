@@ -61,8 +61,17 @@ def serving(
 
 
 def seen(
-    builder: Builder, root: str, time: str, root_tid: int = WORKER, root_object: str = "", key: str = FUTEX
+    builder: Builder,
+    root: str,
+    time: str,
+    root_tid: int = WORKER,
+    root_object: str = "",
+    key: str = FUTEX,
+    *,
+    alone: bool = False,
 ) -> Builder:
+    """Tell what waits on a futex were behind; `alone`: that thread was in it for all of the time."""
+    sum_ns = int(float(time.removesuffix(" s")) * S)
     return builder.line(
         schema.Because(
             pid=100,
@@ -73,8 +82,8 @@ def seen(
             root=root,
             root_object=root_object,
             root_tid=root_tid,
-            root_tid_ns=0,
-            sum_ns=int(float(time.removesuffix(" s")) * S),
+            root_tid_ns=sum_ns if alone else 0,
+            sum_ns=sum_ns,
             count=100,
             inside=True,
         )
@@ -96,6 +105,24 @@ def test_requests_that_queue_for_one_thread() -> None:
     found = finding(seen(serving(), "cpu.user", "19 s").model(), ID)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
     assert "for worker (300), which mostly runs its own code" in found.claim
+
+
+def test_what_the_awaited_thread_computes_is_named() -> None:
+    builder = seen(serving(), "cpu.user", "19 s")
+    builder.stack("cpu", user=["pack (app)"], tid=WORKER, count=80).stack(
+        "cpu", user=["serve (app)"], tid=101, count=90
+    )
+    found = finding(builder.model(), ID)
+    assert found.headline.endswith("which runs its own code in pack (app)")
+    assert [each.text for each in found.evidence][-1].startswith("pack (app) 100 %")
+
+
+def test_who_did_the_work_is_named_and_not_who_told_of_its_end() -> None:
+    """A thread hands on what two others have made: its own part is small."""
+    builder = serving().thread("maker", tid=301, cpu_user="9 s").thread("maker", tid=302, cpu_user="8 s")
+    for tid, time in {301: "8.5 s", 302: "8 s", WORKER: "1 s"}.items():
+        seen(builder, "cpu.user", time, tid, alone=True)
+    assert "for maker (301) and 1 more thread, each of which mostly runs" in finding(builder.model(), ID).claim
 
 
 def test_what_a_worker_computes_for_each_request_departs_from_no_norm() -> None:

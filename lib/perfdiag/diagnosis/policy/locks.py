@@ -34,6 +34,10 @@ class LocksPolicy(Family):
         0.5,
         "A thread with half of the known wake-ups is the holder; below, holders take turns.",
     )
+    doers_share = share(
+        0.75,
+        "Requests wait for the threads that did three quarters of the awaited work, not for who told of its end.",
+    )
     holder_root_share = share(
         0.5,
         "An account is the root of a lock if it takes half of what the holder did besides waiting for "

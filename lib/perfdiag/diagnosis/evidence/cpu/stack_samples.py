@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -64,13 +64,14 @@ class CpuSamples:
     """The CPU samples of the target's own running; those inside memory reclaim belong to other accounts.  Those inside
     perfdiag's own probes are counted, because their time is in cpu.*, and are no work of the target."""
 
-    def __init__(self, model: Model, *pids: int, long_turns: bool = False) -> None:
-        """Take the samples of some processes, or of all; on request only those from long turns of serving threads."""
+    def __init__(self, model: Model, *pids: int, tids: Collection[int] | None = None, long_turns: bool = False) -> None:
+        """Take the samples of some processes, or of all; on request only those of some threads, or from long turns of
+        serving threads."""
         of_pids = (stack for pid in pids for stack in model.stacks_of(pid))
         stacks: Sequence[schema.Stack] = [
             stack
             for stack in (of_pids if pids else model.stacks)
-            if stack.kind == "cpu" and stack.account.startswith("cpu.")
+            if stack.kind == "cpu" and stack.account.startswith("cpu.") and (tids is None or stack.tid in tids)
         ]
         if long_turns:
             stacks = [replace(stack, count=stack.long_turn_count) for stack in stacks if stack.long_turn_count]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, functions_evidence
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks import lock_remedies
 from perfdiag.diagnosis.evidence.locks.holder_sentences import ROOTS, does, does_in_brief
@@ -50,7 +51,9 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     row_ns, rows = by_pair(model), model.rows_of(PARKED, key=next(iter(waits.parts)))
     lock = interpreter_lock(model, rows[0].pid, waits.ns, code) if waits.in_turn else None
     holder = lock.holder if lock else thread_of(model, waits.holder)
-    headline, claim, remedies = _headline(waits, _name(holder)), _claim(waits, _name(holder)), [fix(_remedy(waits))]
+    samples = CpuSamples(model, tids=waits.tids) if waits.root == "cpu.user" and not waits.in_turn else None
+    headline = _headline(waits, _name(holder), samples)
+    claim, remedies = _claim(waits, _name(holder)), [fix(_remedy(waits))]
     if lock:
         claim, remedies = lock_remedies.claim(lock.lock, rows, lock.lock.name, waits.ns)
         headline, claim = lock.headline, f"{claim}. {lock.meanwhile}"
@@ -70,7 +73,7 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
             lock_remedies.without_names(lock.lock) if lock else "no stack shows what these threads wait for",
             "" if lock else unseen,
         ],
-        evidence=_evidence(time, waits, code),
+        evidence=_evidence(time, waits, code, samples),
         remedies=remedies,
         alternatives=[OWN_MUTEX] if lock else ALTERNATIVES,
         verify=part_under(model, PARKED, "request time", waits.ns / time.ns, general_policy.fault_share),
@@ -78,7 +81,7 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     )
 
 
-def _evidence(time: RequestTime, waits: Waits, code: Mapping[str, int]) -> list[Evidence]:
+def _evidence(time: RequestTime, waits: Waits, code: Mapping[str, int], samples: CpuSamples | None) -> list[Evidence]:
     mean = f"a request is blocked for {duration(waits.ns // time.count)} on average"
     evidence = [Evidence(f"{mean}, {percent(waits.ns / time.ns)} of its time", float(waits.ns), "ns", "ledger")]
     if code:
@@ -87,7 +90,8 @@ def _evidence(time: RequestTime, waits: Waits, code: Mapping[str, int]) -> list[
     if waits.roots:
         text = f"meanwhile the awaited thread: {top(waits.roots)} (known for {percent(waits.known)})"
         evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
-    return evidence
+    of = " of their CPU samples" if len(waits.tids) > 1 else " of its CPU samples"
+    return [*evidence, *(functions_evidence(samples.hottest(), of) if samples else [])]
 
 
 def _name(holder: ThreadLedger | None) -> str:
@@ -118,18 +122,20 @@ def _claim(waits: Waits, holder: str) -> str:
     return f"{claim}, {'each of ' if several else ''}which mostly {doing}." if waits.root else f"{claim}."
 
 
-def _headline(waits: Waits, holder: str) -> str:
+def _headline(waits: Waits, holder: str, samples: CpuSamples | None) -> str:
     whom = "each other, as for a lock" if waits.in_turn else brief(waits.name)
     if not waits.root:
         return f"Requests wait for {whom}"
-    who = f"; {brief(holder)}" if waits.in_turn else ", which"
+    who = f"; {brief(holder)}" if waits.in_turn else ", each of which" if len(waits.tids) > 1 else ", which"
     if waits.holds_locks:
         return f"{whom} holds locks in a transaction and waits for its client; statements wait for that"
     if waits.keeps:
         return f"Requests wait for {whom}{who} waits for its client"
     if waits.outside:
         return f"Requests wait for {whom}{who} waits for something from outside"
-    return f"Requests wait for {whom}{who} {does_in_brief(waits.root)}"
+    spot = samples.hot_spot() if samples else None
+    where = f" in {spot.name}" if spot and spot.nameless_of is None else ""
+    return f"Requests wait for {whom}{who} {does_in_brief(waits.root)}{where}"
 
 
 def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:

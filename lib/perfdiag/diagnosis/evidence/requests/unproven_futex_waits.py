@@ -3,10 +3,11 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.requests.timed_out_waits import timed_out
 from perfdiag.diagnosis.policy import locks_policy
@@ -53,9 +54,14 @@ class Waits:
     @cached_property
     def holder(self) -> int:
         """The thread that was in the root for most of that time, 0 if that were several, or is unknown."""
-        of = {tid: ns for (root, tid), ns in self.seen.items() if tid and root == self.root}
+        of = self.doers
         most = max(of, key=lambda tid: of[tid], default=0)
         return most if most and of[most] > locks_policy.holder_share * self.roots[self.root] else 0
+
+    @property
+    def doers(self) -> Mapping[int, int]:
+        """How long which threads were in the root meanwhile, as far as they are known."""
+        return {tid: ns for (root, tid), ns in self.seen.items() if tid and root == self.root}
 
     @property
     def known(self) -> float:
@@ -120,7 +126,7 @@ def parked_waits(model: Model, time: RequestTime) -> list[Waits]:
         if tid:
             thread = thread_of(model, tid)
             groups[re.sub(r"\d+", "#", plain(thread.comm)) if thread else f"thread {tid}"].append((key, ns, tid))
-    found = [_waits(model, time, name, parts, seen) for name, parts in groups.items()]
+    found = [_of_doers(model, _waits(model, time, name, parts, seen)) for name, parts in groups.items()]
     return sorted(found, key=lambda each: (-each.ns, each.name))
 
 
@@ -160,6 +166,23 @@ def _waits(
         and any(is_meant_to_wait(each) for each in model.exchanges if each.served and each.line.count),
         sessions=sessions,
     )
+
+
+def _of_doers(model: Model, waits: Waits) -> Waits:
+    """Return waits with the names of those who were in the root, if those are other threads than who ended the waits:
+    the one that hands an answer on did not make it."""
+    whole_ns, by_tid = waits.roots.get(waits.root, 0), waits.doers
+    own_ns = sum(by_tid.get(tid, 0) for tid in waits.tids)
+    if not waits.root or waits.mutual or own_ns >= locks_policy.holder_share * whole_ns:
+        return waits
+    doers: list[int] = []
+    while sum(by_tid[tid] for tid in doers) < locks_policy.doers_share * whole_ns:
+        rest = by_tid.keys() - doers
+        if not rest:
+            return waits
+        doers.append(max(rest, key=lambda tid: (by_tid[tid], -tid)))
+    others = f" and {plural(len(doers) - 1, 'more thread')}" if doers[1:] else ""
+    return replace(waits, name=f"{_name(model, doers[0])}{others}", tids=frozenset(doers))
 
 
 def _for_whom(model: Model, time: RequestTime, key: str, seen: Mapping[tuple[str, int], int]) -> int:
