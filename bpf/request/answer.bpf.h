@@ -100,6 +100,11 @@ static __always_inline void send_answer(struct record *record, struct connection
 	book_own_timer(record, connection, left_off(connection));
 	if (connection->exchange == EXCHANGE_ASKED) {
 		note_timeout(record, connection);
+		if (connection->timer_ns && !has_more_to_tell(connection)) {
+			/* To tell something may be what it woke for. */
+			connection->unsure |= UNSURE_LATE;
+			connection->paused_ns = connection->timer_ns;
+		}
 		end_behind(connection);
 	}
 	serve(record, id, now);

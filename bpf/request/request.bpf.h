@@ -54,7 +54,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->worked_on = connection->calls = connection->lay_ns = connection->unread_peers_ns = 0;
 	connection->untaken_ns = connection->full_since = connection->unread_error_ns = connection->resent_ns = 0;
 	connection->several = 0;
-	connection->timer_ns = connection->behind_at = 0;
+	connection->timer_ns = connection->behind_at = connection->paused_ns = 0;
 	__builtin_memset(connection->limits, 0, sizeof(connection->limits));
 	connection->unsure = connection->tells ? UNSURE_TELLS : 0;
 	connection->request++;
@@ -152,7 +152,7 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 	struct call call;
 
 	connection->beginning_bytes = 0;
-	if (connection->nameless)
+	if (connection->nameless == NAMELESS)
 		return LOOKS_NEW;
 	if (connection->name && connection->bytes_out == CONTINUE_BYTES)
 		return LOOKS_LIKE_REST; /* whatever it begins with */
@@ -165,15 +165,17 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 			return LOOKS_NEW; /* too little to tell */
 		}
 		connection->multiplexed = connection->name != 0; /* was HTTP: frames of a WebSocket and the like */
-		connection->nameless = 1;
+		connection->nameless = connection->request ? NAMELESS : NAMELESS_FIRST;
 		return LOOKS_NEW;
 	}
 	if (connection->tls || tls_type(naming.text))
 		return look_at_tls(connection, naming.text);
 	if (naming.frames || *(__u32 *)naming.text == HTTP2_PREFACE) {
-		connection->multiplexed = connection->nameless = 1;
+		connection->multiplexed = 1;
+		connection->nameless = NAMELESS;
 		return LOOKS_NEW;
 	}
+	connection->nameless = NAMES;
 	*name = name_request(&naming);
 	return LOOKS_NEW;
 }
@@ -210,6 +212,34 @@ static __always_inline void take_up(struct record *record, struct connection *co
 		turn_to(record, id, connection_at(&record->serving), now);
 }
 
+/* The next piece of a request is later than an acknowledgement that a receiver delays, or than a segment sent again. */
+#define PAUSE_NS 50000000
+#define LONG_PAUSE_NS 250000000
+
+/*
+ * What comes on a connection without names while no answer was sent: more of the same request, or another one, since that
+ * one wanted no answer (a statement is closed, a message acknowledged)?  After a long pause, and without a call for the one
+ * before, it is another: whichever it is, the server had nothing to do until now.
+ */
+static __always_inline bool is_another(const struct record *record, struct connection *connection,
+				       const struct socket_id *id, __u64 begun)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)id->address;
+	__u64 pause_ns, on_way_ns = 0;
+
+	if (!connection->nameless || connection->left_at || begun <= connection->arrived)
+		return false;
+	pause_ns = begun - connection->arrived;
+	if (OBJECT_KIND(connection->object) == OBJECT_PORT) /* of TCP; the kernel keeps eight times the round trip */
+		on_way_ns = 4 * 1000ULL * (LOAD(tcp_sock, tcp, srtt_us) >> 3);
+	if (pause_ns < PAUSE_NS + on_way_ns)
+		return false;
+	connection->unsure |= UNSURE_PAUSES;
+	connection->paused_ns += pause_ns;
+	return pause_ns >= LONG_PAUSE_NS + on_way_ns && connection->tid == record->tid && !connection->calls &&
+	       !connection->worked_on;
+}
+
 static __always_inline void receive_request(struct record *record, struct connection *connection,
 					    const struct socket_id *id, __u32 bytes, __u64 begun, __u64 now)
 {
@@ -222,6 +252,11 @@ static __always_inline void receive_request(struct record *record, struct connec
 	if (connection->one_way) {
 		COUNT_EXCHANGES(connection, untimed);
 		return;
+	}
+	if (connection->exchange == EXCHANGE_ASKED && is_another(record, connection, id, begun)) {
+		COUNT_EXCHANGES(connection, untimed);
+		leave(now);
+		connection->exchange = EXCHANGE_NONE;
 	}
 	if (connection->exchange == EXCHANGE_ASKED) {
 		connection->several |= connection->tid != record->tid;

@@ -23,7 +23,7 @@ WINDOW_S = 1.2
 
 # Answers, or sends of its own accord, on the first connection that it accepts, in the way that is asked for.
 SERVER = """
-import select, socket, sys, time
+import select, socket, sys, threading, time
 how, upstream_port = sys.argv[1], int(sys.argv[2])
 listener = socket.create_server(("127.0.0.1", 0))
 print(listener.getsockname()[1], flush=True)
@@ -32,6 +32,10 @@ connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 upstream = socket.create_connection(("127.0.0.1", upstream_port)) if upstream_port else None
 poll = select.epoll()
 poll.register(connection, select.EPOLLIN)
+def tell():
+    while True:
+        time.sleep(0.1)
+        connection.sendall(b"news")
 def compute(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end:
@@ -54,6 +58,17 @@ while True:
         connection.sendall(b"news")
         connection.recv(100)
         time.sleep(0.1)
+    elif how == "answers questions":
+        if b"question" in connection.recv(100):
+            connection.sendall(b"answer")
+    elif how == "answers each fifth":
+        for _ in range(5):
+            connection.recv(100)
+        connection.sendall(b"answer")
+    elif how == "tells by a clock":
+        threading.Thread(target=tell, daemon=True).start()
+        while connection.recv(100):
+            pass
     elif how == "computes":
         connection.recv(100)
         compute(0.06)
@@ -105,6 +120,15 @@ def asks(client: socket.socket) -> None:
         time.sleep(0.01)
 
 
+def closes(client: socket.socket) -> None:
+    """As clients of databases close a statement: for that there is no answer."""
+    while True:
+        client.sendall(b"a question")
+        client.recv(100)
+        client.sendall(b"done with it")
+        time.sleep(0.4)
+
+
 def recorded(
     how: str, does: Callable[[socket.socket], None], attach: Attach, cleanup: Cleanup, upstream: int = 0
 ) -> tuple[schema.Exchange, bool, bool]:
@@ -150,6 +174,25 @@ def test_news_after_an_answer_is_no_part_of_it(attach: Attach, cleanup: Cleanup)
 def test_news_that_is_acknowledged_looks_like_answers(attach: Attach, cleanup: Cleanup) -> None:
     line, *breaches = recorded("pushes", acknowledges, attach, cleanup)
     assert line.count == line.unsure == line.over_slo == line.over_slo_unsure >= 5, line
+    assert breaches == [False, True], line
+
+
+def test_a_message_that_wants_no_answer_begins_no_request(attach: Attach, cleanup: Cleanup) -> None:
+    line, *breaches = recorded("answers questions", closes, attach, cleanup)
+    assert line.count >= 2 and line.untimed >= 2 and not line.over_slo and not breaches[0], line
+
+
+def test_pauses_between_messages_that_are_acknowledged_together_are_no_slow_clients(
+    attach: Attach, cleanup: Cleanup
+) -> None:
+    line, *breaches = recorded("answers each fifth", sends(0.1), attach, cleanup)
+    assert line.count == line.over_slo == line.over_slo_unsure >= 1, line
+    assert breaches == [False, True], line
+
+
+def test_news_by_a_clock_that_is_acknowledged_looks_like_answers(attach: Attach, cleanup: Cleanup) -> None:
+    line, *breaches = recorded("tells by a clock", acknowledges, attach, cleanup)
+    assert line.count == line.over_slo == line.over_slo_unsure >= 5, line
     assert breaches == [False, True], line
 
 

@@ -54,6 +54,21 @@ def test_names(request_line: str, name: str, serving: Serving, attach: Attach) -
     assert requests.line.name == name
 
 
+def test_a_request_from_before_the_window_leaves_later_ones_their_names(serving: Serving, attach: Attach) -> None:
+    """Of an upload that had begun only the rest is seen, and that tells no name."""
+    server = serving(SLEEPER)
+    with server.connect() as connection:
+        asked(connection, http("/before"))
+        connection.sendall(b"POST /upload HTTP/1.1\r\nX-Body: ")
+        time.sleep(0.1)
+        recorder = attach(server.pid)
+        asked(connection, b"the rest of it\r\n\r\n")
+        for _ in range(5):
+            asked(connection, http("/list"))
+        found = {name: each.line.count for name, each in exchanged(stopped(recorder), "accepted").items()}
+    assert found == {"": 1, "GET /list": 5}
+
+
 def test_a_path_of_a_megabyte(serving: Serving, attach: Attach) -> None:
     server = serving(SLEEPER)
     recorder = attach(server.pid)

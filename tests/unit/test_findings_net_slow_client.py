@@ -19,13 +19,13 @@ CLIENT = "peer:10.0.0.9:41000"
 ACCEPTED = "10.0.0.2:80"
 
 
-def worker(arriving: str, requests: dict[str, int], **fields: Any) -> Builder:
+def worker(arriving: str, requests: dict[str, int], name: str = "POST /up", **fields: Any) -> Builder:
     """A thread that serves one client at a time, and waits for the rest of its request."""
     builder = Builder().thread("worker", cpu_user="500 ms").row("net.receive", CLIENT, arriving, count=100)
     accounts = {"cpu.user": "400 ms", "net.receive": arriving}
     builder.socket(CLIENT, local=ACCEPTED)
     return builder.exchange(
-        "port:80", "accepted", requests, name="POST /up", arriving_ns=arriving, accounts=accounts, **fields
+        "port:80", "accepted", requests, name=name, arriving_ns=arriving, accounts=accounts, **fields
     )
 
 
@@ -86,6 +86,12 @@ def test_where_the_time_of_requests_is_not_known_the_waits_tell() -> None:
     found = finding(model, ID)
     assert found.severity is Severity.WARNING and dict(found.claims) == {("net.receive", CLIENT): 8_000_000_000}
     assert not findings(model, PEER)
+
+
+def test_waits_between_messages_that_may_want_no_answer_blame_no_client() -> None:
+    """Lines of a log that are acknowledged ten at a time: each is whole, and the wait one for work."""
+    model = worker("8 s", {"85 ms": 100}, unsure=100, name="").model()
+    assert not findings(model, ID) and finding(model, PEER).severity is Severity.INFO
 
 
 def test_waits_as_long_as_a_delayed_acknowledgement_blame_no_client() -> None:

@@ -193,6 +193,13 @@ def test_requests_that_are_not_answered_at_all_break_the_limit() -> None:
     assert not hanging(49_000_000)
 
 
+@pytest.mark.parametrize(("name", "severity"), [("", Severity.INFO), ("GET /", Severity.WARNING)])
+def test_where_messages_wanted_no_answer_one_without_breaks_no_limit(name: str, severity: Severity) -> None:
+    builder = Builder(slo="50 ms").thread("worker", wait_timer="5 s")
+    builder.line(exchange(0, 0, open=3, oldest_ns=4 * S, untimed=20, name=name))
+    assert finding(builder.model(), ID).severity is severity
+
+
 @pytest.mark.parametrize("longest_ns", [2 * S, 49_000_000, None])
 def test_requests_whose_clients_left_without_an_answer_break_the_limit(longest_ns: int | None) -> None:
     """A server that answered nobody was not the slow part."""

@@ -19,8 +19,16 @@ enum exchange {
 
 /* May what was sent be no answer? */
 enum unsure {
-	UNSURE_TELLS = 1, /* the target has sent there what nobody asked for, which may have been acknowledged */
-	UNSURE_LATE = 2,  /* it waited for something to do before, and read nothing that an answer could be made of */
+	UNSURE_TELLS = 1,  /* the target has sent there what nobody asked for, which may have been acknowledged */
+	UNSURE_LATE = 2,   /* it waited for something to do before, and read nothing that an answer could be made of */
+	UNSURE_PAUSES = 4, /* the request came in pieces, with pauses, and no name tells where it begins */
+};
+
+/* What comes is no plain text that names requests. */
+enum nameless {
+	NAMES,
+	NAMELESS_FIRST, /* the first that was seen: it may be the rest of one from before the window */
+	NAMELESS,
 };
 
 enum tls {
@@ -113,7 +121,7 @@ struct connection {
 	__u8 exchange;	      /* enum exchange */
 	__u8 several;	      /* other threads had a part in the request */
 	__u8 multiplexed;     /* requests are told apart by its own frames only (HTTP/2) */
-	__u8 nameless;	      /* no plain text that names its requests */
+	__u8 nameless;	      /* enum nameless */
 	__u8 tls;	      /* enum tls */
 	__u8 turned;	      /* the thread came from another connection that is still open */
 	__u8 held;	      /* the kernel has kept the last of what was sent back, small as it is */
@@ -167,7 +175,7 @@ struct connection {
 	__u64 released_at;	  /* a call for the request before ended, the last time while this one was not read */
 	__u64 room_at;		  /* the last segment came in that found it full: not before, it has had room */
 	__u64 resent_at;	  /* a timeout sent a segment of the answer again, the last time */
-	__u64 paused_ns;	  /* of a late answer (UNSURE_LATE): the pause before it */
+	__u64 paused_ns;	  /* the pause before a late answer (UNSURE_LATE), or all of UNSURE_PAUSES */
 	struct socket_id behind;  /* the last connection on which it has asked behind a call that was not its own */
 	__u64 behind_at;	  /* when; 0: never, or that was answered */
 	__u64 timer_ns;		  /* who answered what another thread had read was in a wait that a timer ended */

@@ -91,18 +91,20 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
     line, hung_ns = exchange.line, _hung_ns(exchange.line)
     text = _not_answered([line], exchange.title)
     which = "it is unknown how many of them are over the limit" if line.open + line.unanswered > 1 else ""
+    perhaps = line.untimed > 0 and not line.name  # other messages there had none, and clients went on
     return conclude(
         model,
         {},
         headline=f"{plural(line.open + line.unanswered, 'request')} {brief(exchange.title)} got no answer",
         claim=f"{text}: the limit is {duration(limit_ns)}.",
-        mechanism=Mechanism.MISSED,
-        severity=Severity.WARNING,
+        mechanism=Mechanism.UNDETERMINED if perhaps else Mechanism.MISSED,
+        severity=Severity.INFO if perhaps else Severity.WARNING,
         doubts=[which],
         evidence=[Evidence(text, float(hung_ns), "ns", "sockets")],
         remedies=[fix("see what the serving threads wait for: STILL WAITING in the report")],
         alternatives=[
             "long polling: clients ask ahead and wait",
+            *([f"messages that want no answer, as {plural(line.untimed, 'other')} there had none"] if perhaps else []),
             *(["clients left before they had sent a whole request"] if line.unanswered else []),
         ],
         verify=measured(model, f"all answered within {duration(limit_ns)}"),
