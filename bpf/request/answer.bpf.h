@@ -24,7 +24,26 @@ static __always_inline __u64 left_off(const struct connection *connection)
 /* Texts with a name are answered, and who could not send all at once goes on. */
 static __always_inline bool has_more_to_tell(const struct connection *connection)
 {
-	return connection->name || connection->tls || connection->full_since;
+	return connection->name || connection->full_since;
+}
+
+/* Who writes long answers by turns comes back sooner than after as long as the first of it took. */
+static __always_inline bool is_much_later(const struct connection *connection, __u64 now)
+{
+	return now - connection->last > connection->answered - connection->begun;
+}
+
+/*
+ * What is encrypted shows no names, but mostly has them: it is news only where nobody has asked, or so little that it may
+ * want no answer, and after that anywhere on that connection.
+ */
+static __always_inline bool may_be_news(const struct connection *connection, __u64 now)
+{
+	if (has_more_to_tell(connection))
+		return false;
+	if (!connection->tls || connection->tells || may_want_no_answer(connection))
+		return true;
+	return connection->exchange == EXCHANGE_ANSWERED && is_much_later(connection, now);
 }
 
 /*
@@ -36,13 +55,12 @@ static __always_inline bool is_perhaps_news(const struct record *record, const s
 	__u64 since = left_off(connection);
 
 	return record->idled > since && 2 * (record->since - record->idled) > now - since &&
-	       record->tid == connection->tid && !has_more_to_tell(connection);
+	       record->tid == connection->tid && may_be_news(connection, now);
 }
 
 /*
  * Whoever it is, the thread is at a request of somebody else, which came after the answer to this one, and has read nothing
- * that more of that answer could be made of: it tells who listens here of that request.  Who writes long answers by turns
- * comes back sooner than after as long as the first of it took.
+ * that more of that answer could be made of: it tells who listens here of that request.
  */
 static __always_inline bool is_at_later_request(const struct record *record, const struct connection *connection,
 						const struct socket_id *id, __u64 now)
@@ -50,7 +68,7 @@ static __always_inline bool is_at_later_request(const struct record *record, con
 	struct connection *later;
 
 	if (connection->exchange != EXCHANGE_ANSWERED || has_more_to_tell(connection) || record->has_read ||
-	    record->serving.cookie == id->cookie || now - connection->last <= connection->answered - connection->begun)
+	    record->serving.cookie == id->cookie || !is_much_later(connection, now))
 		return false;
 	later = connection_at(&record->serving);
 	return later && later->direction == DIRECTION_ACCEPTED && later->arrived > connection->last;
@@ -100,7 +118,7 @@ static __always_inline void send_answer(struct record *record, struct connection
 	book_own_timer(record, connection, left_off(connection));
 	if (connection->exchange == EXCHANGE_ASKED) {
 		note_timeout(record, connection);
-		if (connection->timer_ns && !has_more_to_tell(connection)) {
+		if (connection->timer_ns && may_be_news(connection, now)) {
 			/* To tell something may be what it woke for. */
 			connection->unsure |= UNSURE_LATE;
 			connection->paused_ns = connection->timer_ns;

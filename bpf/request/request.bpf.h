@@ -216,6 +216,14 @@ static __always_inline void take_up(struct record *record, struct connection *co
 #define PAUSE_NS 50000000
 #define LONG_PAUSE_NS 250000000
 
+/* Encrypted, so short a message is a frame of HTTP/2 or of a WebSocket that wants no answer: requests have heads. */
+#define TLS_FRAMES_BYTES 90
+
+static __always_inline bool may_want_no_answer(const struct connection *connection)
+{
+	return connection->tls ? connection->bytes_in <= TLS_FRAMES_BYTES : connection->nameless != NAMES;
+}
+
 /*
  * What comes on a connection without names while no answer was sent: more of the same request, or another one, since that
  * one wanted no answer (a statement is closed, a message acknowledged)?  After a long pause, and without a call for the one
@@ -227,7 +235,7 @@ static __always_inline bool is_another(const struct record *record, struct conne
 	const struct tcp_sock *tcp = (const struct tcp_sock *)id->address;
 	__u64 pause_ns, on_way_ns = 0;
 
-	if (!connection->nameless || connection->left_at || begun <= connection->arrived)
+	if (!may_want_no_answer(connection) || connection->left_at || begun <= connection->arrived)
 		return false;
 	pause_ns = begun - connection->arrived;
 	if (OBJECT_KIND(connection->object) == OBJECT_PORT) /* of TCP; the kernel keeps eight times the round trip */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import socket
 import threading
 import time
@@ -97,18 +98,23 @@ while connection.recv(100):
 """
 
 
-def sends(each_s: float) -> Callable[[socket.socket], None]:
+def sends(each_s: float, what: bytes = b"something\n") -> Callable[[socket.socket], None]:
     def send(client: socket.socket) -> None:
         while True:
-            client.sendall(b"something\n")
+            client.sendall(what)
             time.sleep(each_s)
 
     return send
 
 
-def acknowledges(client: socket.socket) -> None:
+def encrypted(length: int) -> bytes:
+    """Return what looks like a record of TLS."""
+    return b"\x17\x03\x03" + length.to_bytes(2) + bytes(length)
+
+
+def acknowledges(client: socket.socket, what: bytes = b"ack") -> None:
     while client.recv(100):
-        client.sendall(b"ack")
+        client.sendall(what)
 
 
 def asks(client: socket.socket) -> None:
@@ -166,8 +172,9 @@ def test_what_is_sent_of_its_own_accord_is_no_answer(attach: Attach, cleanup: Cl
     assert not breaches[0], line
 
 
-def test_news_after_an_answer_is_no_part_of_it(attach: Attach, cleanup: Cleanup) -> None:
-    line, *breaches = recorded("answers, and tells", sends(0.3), attach, cleanup)
+@pytest.mark.parametrize("question", [b"something\n", encrypted(300)])
+def test_news_after_an_answer_is_no_part_of_it(question: bytes, attach: Attach, cleanup: Cleanup) -> None:
+    line, *breaches = recorded("answers, and tells", sends(0.3, question), attach, cleanup)
     assert line.count >= 2 and not line.over_slo and not breaches[0], line
 
 
@@ -190,8 +197,9 @@ def test_pauses_between_messages_that_are_acknowledged_together_are_no_slow_clie
     assert breaches == [False, True], line
 
 
-def test_news_by_a_clock_that_is_acknowledged_looks_like_answers(attach: Attach, cleanup: Cleanup) -> None:
-    line, *breaches = recorded("tells by a clock", acknowledges, attach, cleanup)
+@pytest.mark.parametrize("word", [b"ack", encrypted(40)])
+def test_news_by_a_clock_that_is_acknowledged_looks_like_answers(word: bytes, attach: Attach, cleanup: Cleanup) -> None:
+    line, *breaches = recorded("tells by a clock", functools.partial(acknowledges, what=word), attach, cleanup)
     assert line.count == line.over_slo == line.over_slo_unsure >= 5, line
     assert breaches == [False, True], line
 
