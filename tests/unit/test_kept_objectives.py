@@ -64,6 +64,16 @@ def test_nothing_is_said_to_be_kept_where_not_all_was_seen() -> None:
     assert not kept(builder)
 
 
+@pytest.mark.parametrize("fields", [{"untimed": 30}, {"unsure": 12}, {"untimed": 10, "unsure": 9}])
+def test_nothing_is_said_to_be_kept_where_few_messages_could_be_timed(fields: dict[str, int]) -> None:
+    """Several questions at once on a connection, of a protocol without names: the few that were timed are fast."""
+    builder = Builder(slo="50 ms").thread("worker", cpu_user="2 s")
+    model = builder.line(exchange(20, 20 * MS, {}, **fields)).line(latency([MS] * 20)).model()
+    assert "few could be timed" in str(outcomes(model, ID))
+    text = folded(plain(assembly.make(model, diagnose(model), RUNBOOKS)))
+    assert "messages on :8080, most of them perhaps no requests" in text and "p50" not in text.split("BUSY")[0]
+
+
 def test_where_one_name_broke_its_limit_no_other_is_praised() -> None:
     builder = serving(Builder(slo="50 ms"), a=20)
     builder.line(exchange(1, 70 * MS, {}, name="GET /late", over_slo=1, over_slo_ns=70 * MS))

@@ -35,13 +35,18 @@ def _threads(report: Report) -> str:
 
 
 def _requests(report: Report) -> list[str]:
-    """Return how many requests were answered, and how fast; a p99 only if there are enough."""
+    """Return how many requests were answered, and how fast; a p99 only if there are enough, and neither where most may
+    have been no requests."""
     answered = report.answered
     if answered is None:
         return []
     ports = {each.port for each in report.requests}
     where = next(iter(ports)) if len(ports) == 1 else ""
     on = f" on {':' if where.isdigit() else ''}{where}" if where else ""
+    untimed = sum(each.untimed for each in report.requests)
+    perhaps = sum(each.unsure for each in report.requests) + untimed
+    if 2 * perhaps > answered.count + untimed:
+        return [f"{plural(answered.count + untimed, 'message')}{on}, most of them perhaps no requests"]
     times = (("p50", answered.p50_ns), ("p99", answered.p99_ns))
     told = [f"{name} {about_at_most(ns, answered.max_ns)}" for name, ns in times if ns is not None]
     slowest = [] if answered.p99_ns is not None else [f"longest {duration(answered.max_ns)}"]

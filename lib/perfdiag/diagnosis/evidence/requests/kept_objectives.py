@@ -9,6 +9,7 @@ from perfdiag.diagnosis.rule import Check, Outcome, Silence
 from perfdiag.diagnosis.significance import duration, plain
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.requests.request_time import unsure
 from perfdiag.recording import schema
 
 SLO = "SLO-BREACH"
@@ -25,6 +26,10 @@ def kept_requests(model: Model) -> Iterable[Outcome]:
         return
     if lost := not_followed(model):
         yield Silence(SLO, f"{lost}: the requests that were counted kept their limits", "record for a shorter time")
+        return
+    if unsure(each.line for each, _ in limited):
+        most = "most messages may be no requests, or several requests at once"
+        yield Silence(SLO, f"{most}: few could be timed", "measure how long requests take in the clients")
         return
     counted = sum(each.line.count for each, _ in limited)
     names = {each.line.name for each, _ in limited}
