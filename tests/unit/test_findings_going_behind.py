@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from perfdiag.diagnosis.evidence.runqueue.going_behind import go_behind
 from perfdiag.diagnosis.rule import Finding, RemedyKind
 from perfdiag.facts.host_facts import CpuGroup
 
@@ -50,7 +54,8 @@ def test_a_target_that_runs_only_while_nobody_else_wants_to_is_told_so() -> None
 
 def nice_in(groups: list[CpuGroup], autogroup: str = "", nice: int = 10) -> Finding:
     """Return what is found of a target at nice 10 in these control groups, with this sched_autogroup_enabled."""
-    known = replace(process("0-3"), nice=nice, session_nice=0 if autogroup else None)
+    known = replace(process("0-3"), nice=nice, session=82 if autogroup else None)
+    known = replace(known, session_nice=0 if autogroup else None)
     settings = {"kernel/sched_autogroup_enabled": autogroup} if autogroup else {}
     model = knowing(waiting("task:7:x").model(), processes={100: known}, cpu_groups=groups, sysctl=settings)
     return finding(model, "CPU-CONTENTION")
@@ -94,9 +99,39 @@ def test_who_has_the_cpu_is_let_go_behind_by_a_command_with_its_pid() -> None:
     alone = knowing(waiting("task:7:x").model(), processes={100: process("0-3")})
     text = finding(alone, "CPU-CONTENTION").remedies[-1].text
     assert "lower the priority of x (7): renice -n 10 -p $(ls /proc/7/task)" in text and "-p 7,100 " in text
-    assert "echo 10 >/proc/7/autogroup" in nice_in([], "1").remedies[-1].text
     several = contended(sh_7="3 s", tar_8="1 s").remedies[-1].text
     assert "for pid in 7 8; do renice -n 10 -p $(ls /proc/$pid/task); done" in several
+
+
+def test_who_is_in_the_session_of_the_target_is_not_lowered_together_with_it() -> None:
+    """Three hogs beside a worker of one shell: `echo 10 >/proc/PID/autogroup` of theirs was also the worker's."""
+    text = nice_in([], "1").remedies[-1].text
+    same, other = "renice -n 10 -p $(ls /proc/7/task)", "echo 10 >/proc/7/autogroup"
+    assert f"if grep -q -e '/autogroup-82 ' /proc/7/autogroup; then {same}; else {other}; fi;" in text
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/autogroup").exists()
+    or Path("/proc/sys/kernel/sched_autogroup_enabled").read_text(encoding="ascii") != "1\n",
+    reason="sessions do not count here",
+)
+def test_the_command_lowers_the_session_of_others_and_else_the_nice_value() -> None:
+    own = Path("/proc/self/autogroup").read_text(encoding="ascii")
+    known = replace(process("0-3"), session=int(own.split()[0].rpartition("-")[2]), session_nice=0)
+    settings = {"kernel/sched_autogroup_enabled": "1"}
+    model = knowing(waiting("task:7:x").model(), processes={100: known}, sysctl=settings)
+    started = [subprocess.Popen(["sleep", "60"], start_new_session=apart) for apart in (False, True)]
+    try:
+        text = go_behind(model, [("sleep", process.pid) for process in started])
+        command = text.partition(": ")[2].partition("; note")[0]
+        subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+        assert Path("/proc/self/autogroup").read_text(encoding="ascii") == own
+        assert [os.getpriority(os.PRIO_PROCESS, process.pid) for process in started] == [10, 0]
+        assert Path(f"/proc/{started[1].pid}/autogroup").read_text(encoding="ascii").endswith("nice 10\n")
+    finally:
+        for ended in started:
+            ended.kill()
+            ended.wait()
 
 
 def test_the_weight_of_its_own_group_is_raised_from_what_it_is_and_quoted() -> None:

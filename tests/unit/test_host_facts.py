@@ -136,10 +136,10 @@ def test_processes() -> None:
     assert not parse_limits("Max open files            -20000               -1                   files\n")
     empty = facts({"/proc/77/status": "Name:\t\nThreads:\t7\n"}).processes[77]
     assert empty.comm == "(no name)"
-    assert found.session_nice == -3 and empty.session_nice is None
+    assert (found.session, found.session_nice) == (82, -3) and empty.session is empty.session_nice is None
     for text in ("/autogroup-8", "/autogroup-0 nice 0\n"):
         none = facts({"/proc/77/status": "Name:\tx\n", "/proc/77/autogroup": text}).processes[77]
-        assert none.session_nice is None
+        assert none.session is none.session_nice is None
 
 
 def test_threads_with_cpus_of_their_own() -> None:

@@ -38,7 +38,8 @@ class Process:
     thread_cpus: Mapping[int, str] | None  # by tid, of threads that may use others than the first; at most 16 are known
     limits: Mapping[str, tuple[float, float]]  # "Max open files" -> (soft, hard), inf: unlimited
     policy: int | None = None  # of the first thread: how it is scheduled
-    session_nice: int | None = None  # /proc/PID/autogroup: what its session has against others, where sessions count
+    session: int | None = None  # /proc/PID/autogroup: the number of its session where sessions count, else None
+    session_nice: int | None = None  # likewise: what its session has against others
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
     living = _living(status, threads.values())
     begin, end = (_stat(texts.text(f"/proc/{pid}/stat", phase)) for phase in ("begin", "end"))
     io = changes(*(table(texts.text(f"/proc/{pid}/io", phase)) for phase in ("begin", "end")))
+    session, session_nice = _session(texts.text(f"/proc/{pid}/autogroup"))
     sizes = table("\n".join(f"{key}: {value}" for key, value in status.items() if value.endswith(" kB")))
     return Process(
         pid=pid,
@@ -115,15 +117,17 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
         thread_cpus=_thread_cpus(status, threads),
         limits=parse_limits(texts.text(f"/proc/{pid}/limits")),
         policy=(end or begin).get("policy"),
-        session_nice=_session_nice(texts.text(f"/proc/{pid}/autogroup")),
+        session=session,
+        session_nice=session_nice,
     )
 
 
-def _session_nice(text: str | None) -> int | None:
-    """Parse "/autogroup-82 nice 0".  Group 0 is none: its threads stand beside the groups (sched_autogroup_init())."""
+def _session(text: str | None) -> tuple[int | None, int | None]:
+    """Parse "/autogroup-82 nice 0": number and nice value.  Group 0 is none: its threads stand beside the groups
+    (sched_autogroup_init())."""
     words = words_of(text)
-    grouped = len(words) == 3 and words[1] == "nice" and words[0] != "/autogroup-0"
-    return number(words[2]) if grouped else None
+    session = number(words[0].removeprefix("/autogroup-")) if len(words) == 3 and words[1] == "nice" else None
+    return (session, number(words[2])) if session else (None, None)
 
 
 def _thread_cpus(first: Mapping[str, str], threads: Mapping[int, Mapping[str, str]]) -> dict[int, str]:

@@ -25,8 +25,9 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
     own = min(model.facts.processes, default=0)
     pid = "$pid" if len(named) > 1 else str(named[0][1])
     yields = f"renice -n 10 -p $(ls /proc/{pid}/task)"
-    if own and is_weighed_by_session(model, own):
-        yields = f"echo 10 >/proc/{pid}/autogroup"
+    if sessions := _sessions(model):
+        names = " ".join(f"-e '/autogroup-{session} '" for session in sessions)
+        yields = f"if grep -q {names} /proc/{pid}/autogroup; then {yields}; else echo 10 >/proc/{pid}/autogroup; fi"
     if len(named) > 1:
         yields = f"for pid in {' '.join(str(each) for _, each in named)}; do {yields}; done"
     pids = ",".join(str(each) for each in [*(each for _, each in named), *([own] if own else [])])
@@ -34,3 +35,10 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
         f"lower the priority of {who}: {yields}; note the present values first: ps -o pid,cls,ni,cgroup -p {pids}"
         f" (if cgroup differs, lower the cpu.weight of theirs; FF and RR are real-time: chrt -a -o -p 0 {named[0][1]})"
     )
+
+
+def _sessions(model: Model) -> list[int]:
+    """Return the sessions of the target that compete as a whole: a process of such a one competes with it by its own
+    nice value, and what lowers its session lowers the target, too."""
+    found = {process.session for pid, process in model.facts.processes.items() if is_weighed_by_session(model, pid)}
+    return sorted(session for session in found if session)
