@@ -145,3 +145,50 @@ def test_the_weight_of_its_own_group_is_raised_from_what_it_is_and_quoted() -> N
 def test_a_weight_at_its_maximum_is_not_raised() -> None:
     model = knowing(waiting("task:7:x").model(), cpu_groups=[group(weight=10_000)])
     assert {remedy.kind for remedy in finding(model, "CPU-CONTENTION").remedies} == {RemedyKind.FIX}
+
+
+def nested(*usage_s: float | None, weights: tuple[int, ...] = (100, 200)) -> Finding:
+    """Return what is found of a target that ran 2 s in slice/pod, which used so much (pod, then slice), where host-wide
+    20 s of CPU time were used."""
+    paths = ("/sys/fs/cgroup/slice/pod", "/sys/fs/cgroup/slice")
+    groups = [
+        group(path=path, depth=depth, weight=weight, usage_ns=None if used is None else int(used * S))
+        for path, depth, weight, used in zip(paths, (2, 1), weights, usage_s, strict=True)
+    ]
+    times = {"user": 20 * S, "idle": 20 * S}
+    model = knowing(waiting("task:7:x").model(), cpu_groups=groups, cpu_times_ns=times)
+    return finding(model, "CPU-CONTENTION")
+
+
+@pytest.mark.parametrize(
+    ("usage_s", "wanted"),
+    [
+        ((2.0, 2.1), "echo 800 > /sys/fs/cgroup/slice/cpu.weight"),
+        ((2.0, 18.0), "echo 400 > /sys/fs/cgroup/slice/pod/cpu.weight"),
+        ((2.1, 4.0), "echo 800 > /sys/fs/cgroup/slice/cpu.weight"),
+    ],
+)
+def test_the_weight_that_is_raised_is_of_the_group_beside_which_others_use_cpus(
+    usage_s: tuple[float, float], wanted: str
+) -> None:
+    """A container alone in its pod, with the competitors outside: raising its own weight changed nothing."""
+    assert nested(*usage_s).remedies[0].text == wanted
+
+
+def test_where_the_use_of_groups_is_unknown_the_command_finds_the_one_that_competes() -> None:
+    text = nested(None, None).remedies[0].text
+    assert "for group in /sys/fs/cgroup/slice /sys/fs/cgroup/slice/pod; do grep -rqx 7 " in text
+    assert "grep . /sys/fs/cgroup/slice/cpu.weight /sys/fs/cgroup/slice/pod/cpu.weight" in text
+
+
+def test_the_command_raises_the_highest_group_without_the_competitor(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("my pods", "my pods/one", "my pods/one/app")]
+    for path, inside in zip(paths, ("7", "", "42"), strict=True):
+        path.mkdir()
+        (path / "cpu.weight").write_text("100\n", encoding="ascii")
+        (path / "cgroup.procs").write_text(f"{inside}\n", encoding="ascii")
+    groups = [group(path=str(path), depth=depth) for depth, path in enumerate(paths, 1)]
+    found = finding(knowing(waiting("task:7:x").model(), cpu_groups=groups), "CPU-CONTENTION")
+    command = found.remedies[0].text.partition(": ")[2].partition("; note")[0]
+    subprocess.run(["sh", "-c", command], check=True)
+    assert [(path / "cpu.weight").read_text(encoding="ascii") for path in paths] == ["100\n", "400\n", "100\n"]

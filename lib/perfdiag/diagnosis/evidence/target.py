@@ -93,14 +93,6 @@ def idle_share(model: Model) -> float | None:
     return (times.get("idle", 0) + times.get("iowait", 0)) / total if total and "idle" in times else None
 
 
-def own_group(model: Model) -> CpuGroup | None:
-    """Return the innermost CPU control group of the target that is not the root; a whole host has none."""
-    if model.host:
-        return None
-    groups = [group for group in model.facts.cpu_groups if group.depth > 0]
-    return max(groups, key=lambda group: group.depth, default=None)
-
-
 def write(value: str, path: str) -> str:
     """Return the command that writes a kernel setting, quoted for a root shell."""
     return f"echo {shlex.quote(value)} > {shlex.quote(path)}"

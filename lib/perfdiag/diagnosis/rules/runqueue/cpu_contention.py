@@ -19,15 +19,13 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
     what_is_missing,
 )
 from perfdiag.diagnosis.evidence.runqueue.going_behind import go_behind, perhaps_yielding
+from perfdiag.diagnosis.evidence.runqueue.group_weight import more_weight
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import without_names
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import (
     counts_only_in,
     idle_class,
-    is_shared,
     niced,
-    own_group,
-    setting,
     subject,
     widened_affinity,
     yielding,
@@ -66,7 +64,6 @@ ACCIDENT_NS, ACCIDENT_PART = 100_000_000, 1 / 3
 SHOWN = 3  # other processes by name
 CLAIMED = 2  # of them in the claim
 HEADED = 2  # of them in the headline
-LARGEST_WEIGHT = {1: 262_144, 2: 10_000}  # cpu.shares, cpu.weight
 STAT = "/proc/PID/stat"
 
 
@@ -232,11 +229,12 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
         if not group
     ][:1]
     found += [_niced(model, pid, nice) for pid, nice in (yielding(model) or perhaps_yielding(model)).items()][:1]
-    found += [remedy for remedy in (widened_affinity(model), _weight(model)) if remedy]
     parts = _by_comm(rows)
     felt = [comm for comm, _ in _felt(parts, sum(parts.values()) + inferred_ns)]
     pids = _pids(rows)
     named = [(plain(comm), pid) for comm in felt if not _of_kernel(comm) for pid in pids[comm] if pid][:SHOWN]
+    weighed = more_weight(model, [pid for _, pid in named])
+    found += [remedy for remedy in (widened_affinity(model), weighed) if remedy]
     advice = go_behind(model, named)
     if not felt:
         advice = "find the process on these CPUs (perf sched record -a), then lower its CPU weight or move it"
@@ -266,14 +264,3 @@ def _niced(model: Model, pid: int, nice: int) -> Remedy:
     if sum(thread.threads for thread in model.threads_of(pid)) == 1:
         return attempt(f"renice -n 0 -p {pid}", f"renice -n {nice} -p {pid}", f"nice {nice}")
     return fix(f"renice -n 0 -p $(ls /proc/{pid}/task); note the present values first: ps -Lo tid,ni -p {pid}")
-
-
-def _weight(model: Model) -> Remedy | None:
-    group = own_group(model)
-    if group is None or not group.weight or is_shared(model, group):
-        return None
-    wanted = min(
-        LARGEST_WEIGHT.get(group.version, LARGEST_WEIGHT[2]), runqueue_policy.trial_weight_factor * group.weight
-    )
-    name = "cpu.weight" if group.version == 2 else "cpu.shares"
-    return setting(f"{group.path}/{name}", str(wanted), str(group.weight)) if wanted > group.weight else None
