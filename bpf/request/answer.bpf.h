@@ -4,7 +4,7 @@
 #include "request/request.bpf.h"
 
 /* Requests that were read at once are one here, until the head of a second answer is sent. */
-static __always_inline bool answers_another(const struct connection *connection, __u32 bytes)
+static __noinline bool answers_another(const struct connection *connection, __u32 bytes)
 {
 	struct naming naming = { .bytes = bytes };
 	struct call call;
@@ -138,4 +138,6 @@ static __always_inline void send_answer(struct record *record, struct connection
 	if (connection->exchange == EXCHANGE_ASKED)
 		leave(now);
 	connection->exchange = EXCHANGE_ANSWERED;
+	if (record->next.cookie && !is_serving(record))
+		take_up_next(record, now);
 }

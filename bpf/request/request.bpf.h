@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Requests that come in on accepted connections. */
 #pragma once
-#include "wait/call.bpf.h"
 #include "request/follow.bpf.h"
+#include "request/ring_queue.bpf.h"
 #include "request/request_name.bpf.h"
 #include "request/read_delay.bpf.h"
 #include "request/own_timer.bpf.h"
@@ -34,7 +34,7 @@ static __always_inline bool moves_for_others(void)
 /* The thread works for that request, whatever it did before. */
 static __always_inline void serve(struct record *record, const struct socket_id *id, __u64 now)
 {
-	if (moves_for_others())
+	if (moves_for_others() || (record->serving.cookie != id->cookie && is_moved_meanwhile(record)))
 		return;
 	record->serving_sure = 1;
 	if (record->serving.cookie != id->cookie)
@@ -95,6 +95,25 @@ static __always_inline void give_to_call_before(struct connection *connection, _
 		return;
 	connection->unread_peers_ns = take_unread_part(&connection->unread, idle.word, until - begun);
 	connection->peers_ns = connection->unread_peers_ns;
+}
+
+/* The thread has answered a request: it goes on with the next one that a ring has brought meanwhile. */
+static __noinline int take_up_next(struct record *record, __u64 now)
+{
+	struct socket_id id = record->next;
+	struct connection *connection = connection_at(&id);
+
+	record->next.cookie = 0;
+	if (!connection || connection->exchange != EXCHANGE_ASKED || connection->tid != record->tid)
+		return 0;
+	record->next = connection->next;
+	explain_delay(record, connection, connection->begun, now);
+	give_to_call_before(connection, connection->begun);
+	connection->read_delay_ns = now - connection->begun;
+	record->serving = id;
+	record->serving_since = now;
+	record->serving_sure = 1;
+	return 0;
 }
 
 enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
@@ -188,11 +207,11 @@ static __always_inline bool is_kept_open(const struct socket_id *id, const struc
 }
 
 /*
- * The thread takes a request up.  Does it turn from one connection to another, as event loops do?  A worker keeps one
- * until it is closed.  What it served before is as a rule what it read last.
+ * The thread takes a request up, or will: it `waits`.  Does it turn from one connection to another, as event loops do?  A
+ * worker keeps one until it is closed.  What it served before is as a rule what it read last.
  */
 static __always_inline void take_up(struct record *record, struct connection *connection, const struct socket_id *id,
-				    __u64 now)
+				    bool waits, __u64 now)
 {
 	struct socket_id last = record->read_last;
 	struct connection *before = last.cookie != id->cookie ? connection_at(&last) : NULL;
@@ -203,6 +222,10 @@ static __always_inline void take_up(struct record *record, struct connection *co
 	record->requests_read++;
 	record->requests_turned += connection->turned;
 	record->read_last = *id;
+	if (waits) {
+		queue_up(record, connection, &last, id);
+		return;
+	}
 	record->serving_sure = 1;
 	if (record->serving.cookie == id->cookie)
 		record->serving_since = now; /* before that it served the one before, or waited for this one */
@@ -254,6 +277,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 	enum looks looks;
 	__u64 lay_since;
 	__u32 name = 0;
+	bool waits;
 
 	if (connection->multiplexed)
 		return;
@@ -297,9 +321,12 @@ static __always_inline void receive_request(struct record *record, struct connec
 		enter(now);
 		serve(record, id, now);
 	} else {
+		waits = is_moved_meanwhile(record);
 		begin_request(connection, name, begun, now);
-		explain_delay(record, connection, begun, now);
-		give_to_call_before(connection, begun);
-		take_up(record, connection, id, now);
+		if (!waits) {
+			explain_delay(record, connection, begun, now);
+			give_to_call_before(connection, begun);
+		}
+		take_up(record, connection, id, waits, now);
 	}
 }

@@ -136,12 +136,14 @@ static __always_inline enum send_limit most_often(const struct connection *conne
 	return limits[SEND_LIMIT_CONGESTION] >= limits[SEND_LIMIT_BUFFER] ? SEND_LIMIT_CONGESTION : SEND_LIMIT_BUFFER;
 }
 
-/* How long the client took to send the rest of it; what had come in and lay unread, it did not wait for. */
+/*
+ * How long the client took to send the rest of it; what had come in and lay unread, or in a ring, it did not wait for.
+ */
 static __always_inline __u64 arriving_ns(const struct connection *connection)
 {
-	__u64 ns = connection->arrived - connection->begun - connection->read_delay_ns;
+	__u64 known = connection->begun + connection->read_delay_ns + connection->lay_ns;
 
-	return ns > connection->lay_ns ? ns - connection->lay_ns : 0;
+	return connection->arrived > known ? connection->arrived - known : 0;
 }
 
 /* What the request has asked behind another call has waited until that was answered, if it was. */

@@ -94,3 +94,23 @@ def test_a_poller_of_a_ring_serves_no_request(start: Start, record: Record) -> N
     assert [(line.count, line.open, line.unanswered) for line in lines] == [(0, 0, 0)], lines
     assert lines[0].untimed == truth["count"], lines
     assert model_of(recording).request_time is None
+
+
+def test_a_ring_brings_requests_while_the_thread_sleeps(start: Start, record: Record) -> None:
+    """Each is taken up after those before it, and sleeps once itself; neither time is a wait for a CPU."""
+    clients = 4
+    recording, truth = record(
+        start("ring_server", "--poller", 0, "--clients", clients, "--count", 61, "--sleep-us", 5000), only=True
+    )
+    thread = recording.thread(truth["pid"])
+    (line,) = [line for line in recording.of(schema.Exchange) if line.direction == "accepted"]
+    slept_ns = {part.account: part.sum_ns for part in line.accounts}["wait.timer"]
+    assert line.count == truth["count"], line
+    assert slept_ns == pytest.approx(ns_of(thread, "wait.timer"), rel=SHARE), (line, table(thread))
+    assert line.read_delay_ns == pytest.approx(line.sum_ns * (clients - 1) / clients, rel=2 * SHARE), line
+    request_time = model_of(recording).request_time
+    assert request_time is not None, line
+    queued_ns = sum(ns for name, ns in request_time.accounts.items() if name.startswith("runq."))
+    most_ns = clients * ns_of(thread, "runq.") + (line.unread_error_ns or 0)
+    assert queued_ns <= most_ns, (request_time, line, table(thread))
+    assert request_time.uncertain_ns < SHARE * request_time.ns, request_time

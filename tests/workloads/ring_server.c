@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * ring_server - answers HTTP/1.1 requests that it takes and answers by a ring of io_uring, and sleeps over each; with
- * --poller 1 a thread of the kernel receives and sends for it (SQPOLL).  A child process asks one after the other.
+ * --poller 1 a thread of the kernel receives and sends for it (SQPOLL).  Child processes ask, each one after the other.
  */
 #include "workload.h"
 #include <linux/io_uring.h>
@@ -10,7 +10,14 @@
 
 #define REQUEST "GET /ring HTTP/1.1\r\nHost: localhost\r\n\r\n"
 #define ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-#define ENTRIES 4
+#define MOST_CLIENTS 8
+
+struct client {
+	int fd, go;
+	bool sending; /* what is under way there; else receiving */
+	int moved;    /* bytes, by what was under way last */
+	char request[512];
+};
 
 struct ring {
 	int fd;
@@ -28,7 +35,7 @@ static void set_up(struct ring *ring, bool polled)
 	char *map;
 
 	ring->polled = polled;
-	ring->fd = CHECK((int)syscall(SYS_io_uring_setup, ENTRIES, &params));
+	ring->fd = CHECK((int)syscall(SYS_io_uring_setup, MOST_CLIENTS, &params));
 	size = params.sq_off.array + params.sq_entries * sizeof(unsigned int);
 	cqes_size = params.cq_off.cqes + params.cq_entries * sizeof(struct io_uring_cqe);
 	if (cqes_size > size)
@@ -47,36 +54,42 @@ static void set_up(struct ring *ring, bool polled)
 	ring->cqes = (void *)(map + params.cq_off.cqes);
 }
 
-/* Returns the result of the one operation that is under way. */
-static int complete(struct ring *ring, unsigned int submit)
+/* Returns the client whose operation is over. */
+static struct client *complete(struct ring *ring, unsigned int submit)
 {
 	unsigned int flags = IORING_ENTER_GETEVENTS;
-	int result;
+	struct io_uring_cqe *cqe;
+	struct client *client;
 
 	/* A poller that has gone to sleep is woken. */
 	if (ring->polled && __atomic_load_n(ring->flags, __ATOMIC_SEQ_CST) & IORING_SQ_NEED_WAKEUP)
 		flags |= IORING_ENTER_SQ_WAKEUP;
-	while (__atomic_load_n(ring->completed, __ATOMIC_ACQUIRE) == *ring->taken) {
+	do {
 		CHECK(syscall(SYS_io_uring_enter, ring->fd, submit, 1, flags, NULL, 0));
 		submit = 0;
-	}
-	result = ring->cqes[*ring->taken & ring->completed_mask].res;
-	__atomic_store_n(ring->taken, *ring->taken + 1, __ATOMIC_RELEASE);
-	errno = result < 0 ? -result : 0;
+	} while (__atomic_load_n(ring->completed, __ATOMIC_ACQUIRE) == *ring->taken);
+	cqe = &ring->cqes[*ring->taken & ring->completed_mask];
+	client = (struct client *)(uintptr_t)cqe->user_data;
+	client->moved = cqe->res;
+	errno = cqe->res < 0 ? -cqe->res : 0;
 	if (errno)
 		die("io_uring");
-	return result;
+	__atomic_store_n(ring->taken, *ring->taken + 1, __ATOMIC_RELEASE);
+	return client;
 }
 
-static int run(struct ring *ring, int operation, int fd, void *buffer, size_t size)
+static void begin(struct ring *ring, struct client *client, bool send)
 {
 	unsigned int place = *ring->tail & ring->mask;
 
-	ring->sqes[place] =
-		(struct io_uring_sqe){ .opcode = operation, .fd = fd, .addr = (uintptr_t)buffer, .len = size };
+	client->sending = send;
+	ring->sqes[place] = (struct io_uring_sqe){ .opcode = send ? IORING_OP_SEND : IORING_OP_RECV,
+						   .fd = client->fd,
+						   .addr = (uintptr_t)(send ? ANSWER : client->request),
+						   .len = send ? strlen(ANSWER) : sizeof(client->request),
+						   .user_data = (uintptr_t)client };
 	ring->array[place] = place;
 	__atomic_store_n(ring->tail, *ring->tail + 1, __ATOMIC_SEQ_CST);
-	return complete(ring, ring->polled ? 0 : 1);
 }
 
 static int ask(const struct sockaddr_in *address, int go, long count)
@@ -93,46 +106,80 @@ static int ask(const struct sockaddr_in *address, int go, long count)
 	return 0;
 }
 
-/* Returns the server's end of the connection of a child, which asks when it is told to. */
-static int start_client(int go[2], long count)
+static void listen_at(struct sockaddr_in *address, int listener)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int listener = CHECK(socket(AF_INET, SOCK_STREAM, 0));
-	socklen_t length = sizeof(address);
+	socklen_t length = sizeof(*address);
 
-	CHECK(bind(listener, (struct sockaddr *)&address, length));
-	CHECK(listen(listener, 1));
-	CHECK(getsockname(listener, (struct sockaddr *)&address, &length));
+	CHECK(bind(listener, (struct sockaddr *)address, length));
+	CHECK(listen(listener, MOST_CLIENTS));
+	CHECK(getsockname(listener, (struct sockaddr *)address, &length));
+}
+
+/* A child that asks when it is told to. */
+static void start_client(struct client *client, const struct sockaddr_in *address, int listener, long count)
+{
+	int go[2];
+
 	CHECK(pipe(go));
 	if (!CHECK(fork())) {
 		close(go[1]);
 		close(listener);
-		_exit(ask(&address, go[0], count));
+		_exit(ask(address, go[0], count));
 	}
-	return CHECK(accept(listener, NULL, NULL));
+	close(go[0]);
+	client->go = go[1];
+	client->fd = CHECK(accept(listener, NULL, NULL));
+}
+
+/* Returns for how long it slept, by its own clock. */
+static uint64_t serve(struct ring *ring, struct client *clients, long count, uint64_t each_ns)
+{
+	unsigned int begun = 0;
+	uint64_t slept_ns = 0, since;
+	struct client *client;
+
+	for (client = clients; client->fd; client++, begun++) {
+		begin(ring, client, false);
+		if (write(client->go, "", 1) != 1)
+			die("write");
+	}
+	while (count) {
+		client = complete(ring, ring->polled ? 0 : begun);
+		begun = client->moved != 0; /* it has asked for the last time */
+		if (!begun)
+			continue;
+		if (client->sending) {
+			count--;
+		} else {
+			since = now_ns();
+			sleep_ns(each_ns);
+			slept_ns += now_ns() - since;
+		}
+		begin(ring, client, !client->sending);
+	}
+	return slept_ns;
 }
 
 int main(int argc, char **argv)
 {
-	long count = 61, sleep_us = 5000, polled = 1;
+	long count = 61, clients_count = 1, sleep_us = 5000, polled = 1;
 	bool wait = parse_options(argc, argv,
-				  KNOBS(NUMBER("count", count, "how many requests"),
+				  KNOBS(NUMBER("count", count, "how many requests of each client"),
+					NUMBER("clients", clients_count, "how many ask at the same time, up to 8"),
 					NUMBER("sleep-us", sleep_us, "how long it sleeps over each"),
 					NUMBER("poller", polled, "1: the kernel's thread receives and sends")));
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct client clients[MOST_CLIENTS + 1] = {};
+	int listener = CHECK(socket(AF_INET, SOCK_STREAM, 0));
 	struct ring ring;
-	char request[512];
-	int go[2], fd = start_client(go, count);
+	uint64_t slept_ns;
 
+	listen_at(&address, listener);
+	for (long i = 0; i < clients_count && i < MOST_CLIENTS; i++)
+		start_client(&clients[i], &address, listener, count);
 	set_up(&ring, polled);
 	start_work(wait);
-	if (write(go[1], "", 1) != 1)
-		die("write");
-	for (long i = 0; i < count; i++) {
-		if (run(&ring, IORING_OP_RECV, fd, request, sizeof(request)) <= 0)
-			die("recv");
-		sleep_ns(sleep_us * 1000);
-		run(&ring, IORING_OP_SEND, fd, ANSWER, strlen(ANSWER));
-	}
-	PRINT_TRUTH({ "count", count });
+	slept_ns = serve(&ring, clients, count * clients_count, sleep_us * 1000);
+	PRINT_TRUTH({ "count", count * clients_count }, { "slept_ns", slept_ns });
 	return 0;
 }
