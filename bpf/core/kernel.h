@@ -178,6 +178,12 @@ struct thread_info {
 	__u32 status;
 };
 
+/* What a thread has reserved: SCHED_DEADLINE. */
+struct sched_dl_entity {
+	unsigned int dl_throttled : 1;
+	unsigned int dl_yielded : 1;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -186,6 +192,7 @@ struct task_struct {
 	unsigned int frozen : 1;
 	unsigned int on_cpu;
 	int exit_state;
+	int prio;
 	unsigned long jobctl;
 	int pid, tgid;
 	int nr_dirtied;
@@ -195,6 +202,7 @@ struct task_struct {
 	__u64 utime, stime, gtime;
 	unsigned long nvcsw;
 	struct sched_entity se;
+	struct sched_dl_entity dl;
 	struct task_struct *group_leader, *real_parent;
 	struct signal_struct *signal;
 	struct mm_struct *mm;

@@ -205,7 +205,7 @@ struct record {
 	__u32 waker;	   /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
 	__u32 last_syscall;	  /* number of the last system call seen, for restart_syscall */
 	__u32 region_detail;	  /* of what the region is, see region_object() */
-	__u8 throttled;		  /* runnable inside a throttled group (kernels without a throttled clock) */
+	__u8 throttled;		  /* enum throttled */
 	__u8 operating;		  /* inside a system call that blocked (operation.bpf.c) */
 	__u8 on_cpu;		  /* when it was copied */
 	__u8 vm;		  /* enum vm: what the thread of a virtual CPU is in */

@@ -140,11 +140,16 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 	end_write(record);
 }
 
+static __always_inline __u64 throttled_sum(struct record *record)
+{
+	return record->accounts[account_of_throttled(record->throttled)].ns;
+}
+
 /* The account that most of a time in a run queue was booked to. */
-static __always_inline __u32 most_of(__u64 ns, __u64 waking, __u64 throttled)
+static __always_inline __u32 most_of(struct record *record, __u64 ns, __u64 waking, __u64 throttled)
 {
 	if (2 * throttled > ns)
-		return ACCOUNT_RUNQ_THROTTLED;
+		return account_of_throttled(record->throttled);
 	return 2 * waking > ns ? ACCOUNT_RUNQ_WAKING : ACCOUNT_RUNQ_BUSY;
 }
 
@@ -159,13 +164,13 @@ static __always_inline void switch_in(struct task_struct *task, struct record *r
 		unseen_leave(task, record, now);
 	runnable = record->state == STATE_BLOCKED ? book_wait(record, now) : record->since;
 	waking = record->accounts[ACCOUNT_RUNQ_WAKING].ns;
-	throttled = record->accounts[ACCOUNT_RUNQ_THROTTLED].ns;
+	throttled = throttled_sum(record);
 	book_runnable(task, record, prev, cpu, runnable, now);
 	waking = record->accounts[ACCOUNT_RUNQ_WAKING].ns - waking;
-	throttled = record->accounts[ACCOUNT_RUNQ_THROTTLED].ns - throttled;
+	throttled = throttled_sum(record) - throttled;
 	if (chain) {
 		make_room(chain);
-		pass_time(record, chain, runnable, most_of(now - runnable, waking, throttled), now);
+		pass_time(record, chain, runnable, most_of(record, now - runnable, waking, throttled), now);
 	}
 	begin_running(record, task, cpu, now);
 	end_write(record);
@@ -257,9 +262,11 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	waker = bpf_get_current_task_btf();
 	cpu = this_cpu();
 	record->waker = cpu && cpu->interrupts ? 0 : waker->pid; /* a timer or a packet, not whom it interrupted */
-	if (!has_throttled_clock() && has_cfs_rq() && has_throttle_count() &&
-	    LOAD(cfs_rq, LOAD(task_struct, task, se.cfs_rq), throttle_count) > 0)
-		record->throttled = 1;
+	if (task->prio < 0)
+		record->throttled = held_by_deadline(task);
+	else if (!has_throttled_clock() && has_cfs_rq() && has_throttle_count() &&
+		 LOAD(cfs_rq, LOAD(task_struct, task, se.cfs_rq), throttle_count) > 0)
+		record->throttled = THROTTLED_GROUP;
 	record->by_time = cpu && cpu->interrupts & (IN_TIMER | IN_TIMERS);
 	record->waking = bpf_ktime_get_ns();
 	if (record->state == STATE_BLOCKED && is_handed_on(record->account))

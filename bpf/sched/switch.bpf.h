@@ -7,32 +7,43 @@
 #include "core/ledger.bpf.h"
 #include "core/record.bpf.h"
 
+/*
+ * Of a thread that has reserved runtime (SCHED_DEADLINE): is that used up?  It runs again in its next period, before all
+ * that have reserved nothing; its CPU may be idle until then.
+ */
+static __always_inline enum throttled held_by_deadline(struct task_struct *task)
+{
+	if (task->prio >= 0 || !BPF_CORE_READ_BITFIELD(task, dl.dl_throttled))
+		return THROTTLED_NOT;
+	return BPF_CORE_READ_BITFIELD(task, dl.dl_yielded) ? THROTTLED_YIELDED : THROTTLED_DEADLINE;
+}
+
 static __always_inline void note_throttling(struct record *record, struct task_struct *task)
 {
 	struct cfs_rq *cfs_rq;
 
 	record->cfs_rq = 0;
-	record->throttled = 0;
-	if (!has_cfs_rq())
+	record->throttled = held_by_deadline(task);
+	if (record->throttled || !has_cfs_rq())
 		return;
 	cfs_rq = LOAD(task_struct, task, se.cfs_rq);
 	if (has_throttled_clock()) {
 		record->cfs_rq = (__u64)cfs_rq;
 		record->throttled_ns = LOAD(cfs_rq, cfs_rq, throttled_clock_self_time);
 	} else if (has_throttle_count()) {
-		record->throttled = LOAD(cfs_rq, cfs_rq, throttle_count) > 0;
+		record->throttled = LOAD(cfs_rq, cfs_rq, throttle_count) > 0 ? THROTTLED_GROUP : THROTTLED_NOT;
 	}
 }
 
-/* How much of the last off-CPU time the thread's group was throttled. */
+/* How much of the last off-CPU time the thread, or its group, was throttled. */
 static __always_inline __u64 throttled_since(struct task_struct *task, struct record *record, __u64 off_cpu_ns)
 {
 	struct cfs_rq *cfs_rq = (struct cfs_rq *)record->cfs_rq;
 	__u64 clock;
 
-	if (!has_throttled_clock())
-		return record->throttled ? off_cpu_ns : 0;
-	if (!cfs_rq)
+	if (record->throttled)
+		return off_cpu_ns;
+	if (!has_throttled_clock() || !cfs_rq)
 		return 0;
 	clock = LOAD(cfs_rq, cfs_rq, throttled_clock_self_time); /* of the run queue it left, another now or freed */
 	clock = clock > record->throttled_ns ? clock - record->throttled_ns : 0;
@@ -167,6 +178,13 @@ static __always_inline void note_runner(struct cpu_state *cpu, struct task_struc
 		copy_comm(cpu->runner_names[index].comm, LOAD(task_struct, task, group_leader)->comm);
 }
 
+static __always_inline __u64 throttled_object(struct record *record, struct task_struct *task)
+{
+	if (record->throttled < THROTTLED_DEADLINE)
+		return cpu_cgroup(task);
+	return record->throttled == THROTTLED_DEADLINE ? OBJECT(OBJECT_DEADLINE, 0) : 0;
+}
+
 /* Runnable from `runnable` to now: throttled, waking up an idle CPU, or behind somebody. */
 static __always_inline void book_runnable(struct task_struct *task, struct record *record, struct task_struct *prev,
 					  struct cpu_state *cpu, __u64 runnable, __u64 now)
@@ -177,7 +195,7 @@ static __always_inline void book_runnable(struct task_struct *task, struct recor
 	if (throttled > ns)
 		throttled = ns;
 	if (throttled) {
-		book(record, ACCOUNT_RUNQ_THROTTLED, cpu_cgroup(task), throttled);
+		book(record, account_of_throttled(record->throttled), throttled_object(record, task), throttled);
 		ns -= throttled;
 	}
 	if (!ns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from collections import Counter
 
@@ -133,3 +134,24 @@ def test_an_alive_thread_is_closed_too(start: Start, attach: Attach) -> None:
     assert all(row.state == "alive" for row in recording.threads)
     waiting = recording.thread(target.pid)
     assert waiting.open is not None and waiting.open.account == "wait.parked", waiting
+
+
+def test_a_reservation_of_10_percent(start: Start, attach: Attach) -> None:
+    """A thread of SCHED_DEADLINE that has used up its runtime waits for its next period, and for nobody else."""
+    target = start("spin", "--duration-ms", 30_000)
+    target.start()
+    target.await_threads(2)
+    (tid,) = [int(name) for name in os.listdir(f"/proc/{target.pid}/task") if int(name) != target.pid]
+    times = [f"--sched-{name}={ns}" for name, ns in (("runtime", 5_000_000), ("deadline", 50_000_000))]
+    reserve = ["chrt", "--deadline", *times, "--sched-period=50000000", "--pid", "0", str(tid)]
+    if subprocess.run(reserve, capture_output=True).returncode:
+        pytest.skip("no thread may reserve runtime here")
+    recorder = attach(target)
+    time.sleep(1.5)
+    recording = recorder.stop()
+    laws.check(recording)
+    (spinner,) = [row for row in recording.of_process(target.pid) if row.tid == tid]
+    assert ns_of(spinner, "runq.throttled") > 0.7 * spinner.wall_ns, table(spinner)
+    # As long as the window began in the middle of such a wait; a busy host has nothing to do with it.
+    assert ns_of(spinner, "runq.busy", "runq.waking") < 0.1 * spinner.wall_ns, table(spinner)
+    assert {row.object for row in recording.details("runq.throttled")} == {"deadline"}

@@ -12,7 +12,7 @@ from perfdiag.facts.texts import Texts
 from perfdiag.model.model import Model
 
 from unit.support import Builder
-from unit.support.judging import check, finding, knowing, silence
+from unit.support.judging import check, finding, findings, knowing, silence
 from unit.support.known import blank
 
 QUOTA, STOLEN = "CPU-QUOTA-THROTTLED", "CPU-STOLEN"
@@ -76,6 +76,18 @@ def test_an_unread_quota_is_no_absent_one() -> None:
     assert "quotas not read" in check(limited("5 ms", cpu_groups=[]), QUOTA).text
     found = finding(limited(cpu_groups=[]), QUOTA)
     assert found.confidence is Confidence.MEDIUM and all(r.kind is RemedyKind.FIX for r in found.remedies)
+
+
+def test_who_used_up_its_own_reservation_blames_nobody_else() -> None:
+    """SCHED_DEADLINE, 5 of each 50 ms: it was said to wait for a CPU used by other processes."""
+    builder = Builder().thread("job", tid=104, cpu_user="2 s").row("runq.throttled", "deadline", "5 s", count=150)
+    found = finding(builder.model(), QUOTA)
+    assert found.claims[("runq.throttled", "deadline")] == 5_000_000_000 and found.confidence is Confidence.HIGH
+    assert "SCHED_DEADLINE" in found.headline and "chrt -p 104 " in found.remedies[0].text
+    both = builder.row("runq.throttled", "cgroup:42", "3 s", count=30).model()
+    reserved, quota = findings(knowing(both, cpu_groups=[group()]), QUOTA)
+    assert reserved.claims != quota.claims and quota.claims["runq.throttled"] == 3_000_000_000
+    assert "/sys/fs/cgroup/job" in quota.claim
 
 
 def test_a_throttled_group_of_which_the_target_shows_nothing_is_a_riddle() -> None:

@@ -32,7 +32,21 @@ enum object_kind {
 	OBJECT_REQUEST,	   /* hash of a request's name */
 	OBJECT_ABSTRACT,   /* hash of the abstract name of a unix socket */
 	OBJECT_POSTGRES,   /* wait_event_info of PostgreSQL, with POSTGRES_IN_TRANSACTION */
+	OBJECT_DEADLINE,   /* the runtime that the thread has reserved (SCHED_DEADLINE) */
 };
+
+/* Why a runnable thread is held back: whose runtime is used up. */
+enum throttled {
+	THROTTLED_NOT,
+	THROTTLED_GROUP,    /* only on kernels without a throttled clock */
+	THROTTLED_DEADLINE, /* its own (SCHED_DEADLINE) */
+	THROTTLED_YIELDED,  /* likewise, but it has given up the rest: it wants to wait for its next period */
+};
+
+static inline __u32 account_of_throttled(__u32 throttled)
+{
+	return throttled == THROTTLED_YIELDED ? ACCOUNT_WAIT_TIMER : ACCOUNT_RUNQ_THROTTLED;
+}
 
 /* What a ring of io_uring or a context of libaio has to do, but for what waits until somebody wants something. */
 enum in_flight { IN_FLIGHT_NONE, IN_FLIGHT_SOME, IN_FLIGHT_UNKNOWN };

@@ -19,6 +19,7 @@ from perfdiag.recording.recording import Recording
 
 _FIXED = {
     "": "",
+    "deadline": "own SCHED_DEADLINE reservation",
     "inflight": "requests in flight",
     "idle": "io_uring or libaio, nothing read or written",
     "uncounted": "nobody knows what is in flight",

@@ -43,7 +43,10 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("runq.busy", "runnable while its CPU ran somebody else", "waiting for a CPU", object="who ran"),
     Account("runq.waking", "runnable while its idle CPU woke up", "CPU waking from idle", object="idle state left"),
     Account(
-        "runq.throttled", "runnable, but its cgroup had used up its CPU quota", "CPU quota used up", object="cgroup"
+        "runq.throttled",
+        "runnable, but its cgroup had used up its CPU quota, or it had its reserved runtime",
+        "CPU quota used up",
+        object="cgroup",
     ),
     Account("disk.read", "waiting for a read from a block device", "reading from disk", object="device"),
     Account("disk.write", "waiting for a write to a block device", "writing to disk", object="device"),

@@ -99,7 +99,8 @@ void book_open(struct record *record, struct detail spare[OPEN_SEGMENTS])
 		since = waking;
 	}
 	if (end > since)
-		book(record, &spare, record->throttled ? ACCOUNT_RUNQ_THROTTLED : ACCOUNT_RUNQ_BUSY, 0, end - since);
+		book(record, &spare, record->throttled ? account_of_throttled(record->throttled) : ACCOUNT_RUNQ_BUSY,
+		     record->throttled == THROTTLED_DEADLINE ? OBJECT(OBJECT_DEADLINE, 0) : 0, end - since);
 }
 
 struct fold fold_of(const struct record *record)

@@ -1,11 +1,12 @@
 """CPU-QUOTA-THROTTLED: the target's cgroup has used up its CPU quota."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.fix_checks import steady, time_under
+from perfdiag.diagnosis.evidence.runqueue.reserved_runtime import reserved_rows, used_up
 from perfdiag.diagnosis.evidence.target import CPU, setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import runqueue_policy
@@ -20,9 +21,9 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, together, waits, worth
+from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, together, total_ns, waits, worth
 from perfdiag.facts.host_facts import CpuGroup
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, Row
 
 
 @rule(
@@ -31,20 +32,27 @@ from perfdiag.model.model import Model
     accounts=("runq.throttled",),
     meaning=(
         "Threads of the target were runnable, but their cgroup (or a parent) had used up its CPU quota and was"
-        " stopped until the next period, up to 100 ms each time. CPUs may be idle meanwhile."
+        " stopped until the next period, up to 100 ms each time; or a thread had used up the runtime that it reserved"
+        " for itself (SCHED_DEADLINE). CPUs may be idle meanwhile."
     ),
     measured=(
         "Time of runnable threads inside a throttled group, by the group's throttled clock at each switch, with"
-        " quota, period and throttled periods from cpu.max and cpu.stat."
+        " quota, period and throttled periods from cpu.max and cpu.stat. Of SCHED_DEADLINE, whether the thread was"
+        " throttled when it left its CPU."
     ),
     alternatives="More work, a spinning thread, or more threads than the quota has CPUs may use up the quota.",
-    remedies="Raise the quota, or match the number of threads to it.",
+    remedies="Raise the quota, or match the number of threads to it; reserve more runtime (chrt -d).",
     verify=("runq.throttled is under 5 % of busy time; nr_throttled in the cpu.stat of the group stays the same."),
 )
 def throttled(model: Model) -> Iterable[Outcome]:
     """Join runq.throttled with the quota of the target's cgroups."""
-    ns, share = model.ns("runq.throttled"), model.share("runq.throttled")
-    group = _hit(model)
+    reserved = used_up(model)
+    yield from reserved
+    rows = [row for row in model.rows_of("runq.throttled") if row not in reserved_rows(model)]
+    ns = model.ns("runq.throttled") - total_ns(reserved_rows(model))
+    if reserved and not worth(model, ns):
+        return
+    group = _hit(model, rows)
     if not model.measured("throttle"):
         yield from _unmeasured(model, group)
         return
@@ -57,10 +65,11 @@ def throttled(model: Model) -> Iterable[Outcome]:
         )
         return
     if not worth(model, ns):
+        share = model.share("runq.throttled")
         text = f"CPU quota cost {percent(share)} of busy time"
         yield Check("CPU-QUOTA-THROTTLED", f"{text} ({_quotas(model)})", share, "share")
         return
-    evidence = [waits(together(model.rows_of("runq.throttled")), "waits for the next period")]
+    evidence = [waits(together(rows), "waits for the next period")]
     if group:
         evidence.extend(_periods(group))
     evidence.extend(_used_for(model))
@@ -89,10 +98,10 @@ def throttled(model: Model) -> Iterable[Outcome]:
 _FEWER = fix("run fewer busy threads, so that the quota lasts for the whole period")
 
 
-def _hit(model: Model) -> CpuGroup | None:
+def _hit(model: Model, rows: Sequence[Row]) -> CpuGroup | None:
     """Return the group with a quota that was throttled most."""
     limited = [g for g in model.facts.cpu_groups if g.quota_cpus is not None and not math.isinf(g.quota_cpus)]
-    row = next(iter(model.rows_of("runq.throttled")), None)
+    row = next(iter(rows), None)
     if row is not None:
         named = [group for group in limited if row.key == f"cgroup:{group.inode}"]
         if named:
