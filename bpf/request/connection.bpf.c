@@ -253,6 +253,13 @@ static __always_inline bool is_given_up(const struct sock *sock, const struct co
 	       LOAD(sock, sock, sk_shutdown) == SHUTDOWN_MASK;
 }
 
+/* A path of MPTCP: what is told of is the connection that it is part of. */
+static __always_inline bool is_path(const struct sock *sock)
+{
+	return sock->sk_protocol == IPPROTO_TCP && bpf_core_field_exists(struct tcp_sock, is_mptcp) &&
+	       LOAD(tcp_sock, sock, is_mptcp);
+}
+
 /* The last of what was answered has not arrived yet. */
 static __always_inline bool is_on_its_way(struct sock *sock, const struct connection *connection)
 {
@@ -268,12 +275,12 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	struct connection *connection;
 	__u64 address = (__u64)sock, now;
 
-	if (!knobs.window_open || sock->sk_protocol != IPPROTO_TCP)
+	if (!knobs.window_open || (sock->sk_protocol != IPPROTO_TCP && sock->sk_protocol != IPPROTO_MPTCP))
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (new == TCP_SYN_SENT || old == TCP_SYN_SENT)
+	if (sock->sk_protocol == IPPROTO_TCP && (new == TCP_SYN_SENT || old == TCP_SYN_SENT))
 		connect_state(sock, old, new, now);
-	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && bpf_map_lookup_elem(&accepting, &port))
+	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && !is_path(sock) && bpf_map_lookup_elem(&accepting, &port))
 		follow(sock, LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
 	connection = connection_given(sock);
 	if (!connection || (new != TCP_CLOSE && !is_given_up(sock, connection, new) &&

@@ -58,12 +58,27 @@ static __always_inline bool is_plain_datagram(const struct connection *connectio
 }
 
 /*
+ * The socket of TCP that a connection goes by: its own, of MPTCP (which Go's servers listen for by themselves) the one of
+ * the first path, as long as that is there.  NULL: none.
+ */
+static __always_inline const struct sock *tcp_path(const struct sock *sock)
+{
+	__u16 protocol = LOAD(sock, sock, sk_protocol);
+
+	if (protocol == IPPROTO_MPTCP && bpf_core_type_exists(struct mptcp_sock))
+		return LOAD(mptcp_sock, sock, first);
+	return protocol == IPPROTO_TCP ? sock : NULL;
+}
+
+/*
  * Accepted connections are copies of the socket that listens (sk_clone_lock() in net/core/sock.c): they have its limit
  * of the queue, which others never set.  (listen() with a backlog of 0 leaves no trace: such are taken for connected.)
  */
 static __always_inline bool is_accepted(const struct sock *sock)
 {
-	return LOAD(sock, sock, sk_max_ack_backlog) != 0;
+	const struct sock *path = tcp_path(sock);
+
+	return path && LOAD(sock, path, sk_max_ack_backlog) != 0;
 }
 
 /*

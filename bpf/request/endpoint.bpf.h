@@ -38,6 +38,7 @@ static __always_inline __u32 direction_of(const struct sock *sock, __u16 family)
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
 	switch (LOAD(sock, sock, sk_protocol)) {
+	case IPPROTO_MPTCP:
 	case IPPROTO_TCP: return can_send(sock) ? is_accepted(sock) ? DIRECTION_ACCEPTED : DIRECTION_CONNECTED : 0;
 	case IPPROTO_UDP:
 		return bpf_ntohs(LOAD(sock, sock, __sk_common.skc_dport)) == LOOKUP_PORT ? DIRECTION_LOOKUP : 0;
@@ -110,7 +111,7 @@ static __always_inline __u64 ticks_ns(__u32 at_ticks, __u64 now)
 /* A request may have come in before its connection was followed: TCP knows when, to a tick. */
 static __always_inline __u64 arrived_ns(const struct sock *sock, __u64 now)
 {
-	if (!is_tcp(sock))
-		return 0;
-	return ticks_ns(LOAD(inet_connection_sock, sock, icsk_ack.lrcvtime), now);
+	const struct sock *path = LOAD(sock, sock, __sk_common.skc_family) != AF_UNIX ? tcp_path(sock) : NULL;
+
+	return path ? ticks_ns(LOAD(inet_connection_sock, path, icsk_ack.lrcvtime), now) : 0;
 }

@@ -255,14 +255,16 @@ static __always_inline bool may_want_no_answer(const struct connection *connecti
 static __always_inline bool is_another(const struct record *record, struct connection *connection,
 				       const struct socket_id *id, __u64 begun)
 {
-	const struct tcp_sock *tcp = (const struct tcp_sock *)id->address;
+	const struct sock *path = NULL;
 	__u64 pause_ns, on_way_ns = 0;
 
 	if (!may_want_no_answer(connection) || connection->left_at || begun <= connection->arrived)
 		return false;
 	pause_ns = begun - connection->arrived;
-	if (OBJECT_KIND(connection->object) == OBJECT_PORT) /* of TCP; the kernel keeps eight times the round trip */
-		on_way_ns = 4 * 1000ULL * (LOAD(tcp_sock, tcp, srtt_us) >> 3);
+	if (OBJECT_KIND(connection->object) == OBJECT_PORT)
+		path = tcp_path((const struct sock *)id->address);
+	if (path) /* the kernel keeps eight times the round trip */
+		on_way_ns = 4 * 1000ULL * (LOAD(tcp_sock, path, srtt_us) >> 3);
 	if (pause_ns < PAUSE_NS + on_way_ns)
 		return false;
 	connection->unsure |= UNSURE_PAUSES;

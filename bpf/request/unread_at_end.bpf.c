@@ -6,9 +6,10 @@
  * HOOKS   iter/task_file, iter/task, once each, at the end.
  * COST    a look at each open file of the host, of the target's sockets a few loads; of each thread of the target one
  *         copy of its line of time, if there is such a request.
- * CANNOT  see those in the queues of unix sockets that listen; tell when one came in on a unix socket that the window
- *         has not met before; tell requests from other data on a connection that is read rarely; tell whose last word it
- *         was on a connection closer than a tick, nor on a unix socket at all; tell a question from what needs no answer.
+ * CANNOT  see those in the queues of unix sockets that listen, nor on connections of MPTCP; tell when one came in on a
+ *         unix socket that the window has not met before; tell requests from other data on a connection that is read
+ *         rarely; tell whose last word it was on a connection closer than a tick, nor on a unix socket at all; tell a
+ *         question from what needs no answer.
  */
 #include "wait/timeline.bpf.h"
 #include "request/endpoint.bpf.h"
@@ -179,16 +180,18 @@ int tell_left_unread(struct bpf_iter__task_file *ctx)
 	family = LOAD(sock, sock, __sk_common.skc_family);
 	if (family == AF_INET || family == AF_INET6)
 		note_awaited(sock);
-	if (family != AF_UNIX && LOAD(sock, sock, sk_protocol) != IPPROTO_TCP)
-		return 0;
 	if (family != AF_UNIX && LOAD(sock, sock, __sk_common.skc_state) == TCP_LISTEN) {
-		struct inet_connection_sock *listening = (struct inet_connection_sock *)sock;
+		const struct sock *listening = tcp_path(sock);
 
+		if (!listening)
+			return 0;
 		queue.file = ctx->meta->seq;
 		queue.next = LOAD(inet_connection_sock, listening, icsk_accept_queue.rskq_accept_head);
 		bpf_loop(MOST_NOT_ACCEPTED, tell_next, &queue, 0);
 		return 0;
 	}
+	if (family != AF_UNIX && !is_tcp(sock))
+		return 0;
 	direction = direction_of(sock, family);
 	if (direction == DIRECTION_ACCEPTED && is_left(sock, family))
 		describe_left(&queue.left, sock, family);

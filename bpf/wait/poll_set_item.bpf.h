@@ -105,6 +105,8 @@ static __always_inline void look_at_internet(struct set *set, struct sock *sock,
 	__u8 state = LOAD(sock, sock, __sk_common.skc_state);
 	__u16 protocol = LOAD(sock, sock, sk_protocol);
 
+	if (protocol == IPPROTO_MPTCP)
+		protocol = IPPROTO_TCP;
 	if (state == TCP_LISTEN || is_accepted(sock))
 		set->mixed = set->serves = true;
 	else if (!LOAD(sock, sock, __sk_common.skc_dport) || (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP))

@@ -43,6 +43,7 @@
 #define TCP_LISTEN 10
 #define SHUTDOWN_MASK 3 /* nothing is sent or received any more */
 #define IPPROTO_TCP 6
+#define IPPROTO_MPTCP 262
 #define IPPROTO_UDP 17
 
 #define TIMER_SOFTIRQ 1

@@ -81,6 +81,11 @@ struct tcp_sock {
 	__u64 bytes_sent, bytes_received;
 	__u8 nonagle : 4;
 	struct minmax rtt_min;
+	bool is_mptcp;
+};
+
+struct mptcp_sock {
+	struct sock *first;
 };
 
 struct request_sock {
