@@ -56,6 +56,27 @@ def test_a_wait_is_named_by_what_its_innermost_functions_are_for() -> None:
     assert inside.headline == "Threads are blocked in the kernel in openat()", "a function further out is part of many"
 
 
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (("schedule_timeout", "__wait_for_common", "wait_for_completion_interruptible", "__seccomp_filter"), "seccomp"),
+        (("handle_userfault", "__handle_mm_fault", "handle_mm_fault"), "userfaultfd"),
+    ],
+)
+def test_who_answers_in_place_of_the_kernel_is_named(kernel: tuple[str, ...], words: str) -> None:
+    builder = Builder().thread("q", cpu_user="1 s", rest="wait.timer")
+    waker = dict(waker_tid=7, waker_count=29, waker_pid=7, waker_comm="warden")
+    builder.row("kernel.other", "syscall:getppid", "6 s", count=30, **waker)
+    without = finding(builder.model(), OTHER)
+    assert "warden (7) ended most of those" in [each.text for each in without.evidence] and without.alternatives
+    builder.stack("wait", "kernel.other", object="syscall:getppid", kernel=["schedule", *kernel], weight="6 s")
+    found = finding(builder.model(), OTHER)
+    assert "(warden, 7)" in found.headline and found.remedies[0].text.endswith("perfdiag latency --pid 7")
+    assert words in found.remedies[1].text.lower() and not found.alternatives
+    own = builder.thread("warden", pid=7, tid=7, cpu_user="1 s").model()
+    assert not any("measure who" in remedy.text for remedy in finding(own, OTHER).remedies)
+
+
 @pytest.mark.parametrize("call", RECEIVING)
 def test_receiving_waits_for_work_or_for_an_answer(call: str) -> None:
     """A pool with little to do was told that a fix returns 99 % of its time."""

@@ -29,7 +29,10 @@ LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "rec
 GENERAL = "make fewer, larger system calls, and reuse memory"
 
 INNERMOST = 2  # functions of a wait that tell what it is for: those further out are part of many
-_SCHEDULING = frozenset({"finish_task_switch", "__schedule", "schedule", "schedule_timeout", "io_schedule"})
+_SCHEDULING = (
+    *("finish_task_switch", "__schedule", "schedule", "io_schedule"),
+    *("do_wait_for_common", "__wait_for_common", "wait_for_common", "wait_for_completion"),
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,20 @@ class Kind:
     functions: tuple[str, ...]
     remedy: str = ""  # "": nothing that holds for all of it
 
+
+# Of waits alone: who computes in these functions does something else.
+AWAITED = (
+    Kind(
+        "asking a supervisor about system calls",
+        ("seccomp_do_user_notification", "__seccomp_filter"),
+        "let the supervisor of these calls answer sooner, or ask it about fewer (SECCOMP_RET_USER_NOTIF)",
+    ),
+    Kind(
+        "asking a program for memory",
+        ("handle_userfault",),
+        "let the program that supplies this memory (userfaultfd) do so sooner, or before it is used",
+    ),
+)
 
 # The first matching kind counts: special kinds stand before general ones.
 KINDS = (
@@ -218,8 +235,8 @@ def awaited(stacks: Sequence[schema.Stack]) -> Kind | None:
     """Return what most of the time of sampled waits is for, by the functions that they stand in themselves."""
     weights: defaultdict[Kind | None, int] = defaultdict(int)
     for stack in stacks:
-        inside = [name for name in stack.kernel if name not in _SCHEDULING][:INNERMOST]
-        kinds = (kind for kind in KINDS if any_begins(inside, kind.functions))
+        inside = [name for name in stack.kernel if not name.startswith(_SCHEDULING)][:INNERMOST]
+        kinds = (kind for kind in AWAITED + KINDS if any_begins(inside, kind.functions))
         weights[next(kinds, None)] += stack.weight_ns
     most = max(weights, key=lambda kind: weights[kind], default=None)
     return most if 2 * weights[most] > sum(weights.values()) else None

@@ -10,8 +10,11 @@ from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import (
     Check,
+    Evidence,
     Mechanism,
+    Other,
     Outcome,
+    Relation,
     Severity,
     Silence,
     rule,
@@ -37,6 +40,7 @@ from perfdiag.model.waits.receiving_calls import CALL, OPEN, QUEUE_SENDS
 OTHER = "kernel.other"
 _FIFO = "it is unknown whether it opens a FIFO: waiting for work looks the same as waiting for an answer"
 _PERHAPS = "; if it is a FIFO, it is unknown whether it waits for work or for an answer"
+_UNNAMED = ["a slow driver", "a debugger or terminal that does not read"]
 _OTHER_END = "a FIFO that the other end has not opened: it is unknown whether it waits for work or for an answer"
 
 
@@ -69,7 +73,9 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     named = bool(largest[0].key)  # a script does not tell, and what it cannot tell apart is in here, too
     large = named and taken_ns - total_ns(opened) >= general_policy.kernel_other_share * model.busy_ns
     kind = awaited(model.wait_stacks(OTHER, key=largest[0].key)) if named else None
-    whom = f", {kind.name}{_answers(largest)}" if kind else ""
+    who = _ended_by(largest)
+    other = who is not None and not model.threads_of(who.pid)
+    whom = f", {kind.name}{f' ({who.comm}, {who.pid})' if who else ''}" if kind else ""
     yield conclude(
         model,
         claims_of(rows),
@@ -81,12 +87,17 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
         mechanism=Mechanism.UNDETERMINED if fifo or not named else Mechanism.OTHERS,
         severity=Severity.WARNING if large else Severity.INFO,
         doubts=["" if named else "the name of the call was not recorded", _FIFO if fifo else ""],
-        evidence=[waits(together(rows), "waits"), waits(together(largest), f"of them in {next(iter(names))}")],
+        evidence=[
+            waits(together(rows), "waits"),
+            waits(together(largest), f"of them in {next(iter(names))}"),
+            *([Evidence(f"{who.comm} ({who.pid}) ended most of those", who.pid, "pid", "sched_waking")] if who else []),
+        ],
         remedies=[
+            *([fix(f"measure who answers: perfdiag latency --pid {who.pid}")] if kind and who and other else []),
             *([fix(kind.remedy)] if kind and kind.remedy else []),
             fix(with_stacks(model, "shows which code waits there, and in which kernel function")),
         ],
-        alternatives=[_OTHER_END] * fifo + ["a slow driver", "a debugger or terminal that does not read"],
+        alternatives=[_OTHER_END] * fifo + ([] if kind else _UNNAMED),
         verify=time_under(model, OTHER),
     )
 
@@ -99,13 +110,13 @@ def _headline(names: Mapping[str, int], taken_ns: int, whom: str) -> str:
     return f"Threads are blocked in the kernel in {brief(calls)}{whom}"
 
 
-def _answers(rows: Sequence[Row]) -> str:
-    """Return who ends most of these waits, " (scanner, 4711)"; "" where nobody was asked for its name."""
+def _ended_by(rows: Sequence[Row]) -> Other | None:
+    """Return whose threads ended most of these waits; None where no process did, or nobody was asked for its name."""
     ended = sums_by_key(
         ((row.waker_comm, row.waker_pid or row.waker_tid), row.waker_count) for row in rows if row.waker_comm
     )
-    (comm, pid), _ = next(iter(ended.most_common(1)), (("", 0), 0))
-    return f" ({brief(plain(comm))}, {pid})" if comm else ""
+    (comm, pid), count = next(iter(ended.most_common(1)), (("", 0), 0))
+    return Other(pid, brief(plain(comm)), Relation.PEER) if comm and 2 * count > together(rows).count else None
 
 
 def _fine(model: Model, taken_ns: int) -> Check | Silence:
