@@ -8,7 +8,7 @@
  *         nothing is armed, no idle CPU is woken, no thread's switch gets dearer.
  * CANNOT  see work that runs in step with the tick (always just after it) in its true proportion.
  */
-#include "core/maps.bpf.h"
+#include "wait/call.bpf.h"
 
 #define WALKED_BYTES (6 * (int)sizeof(__u64)) /* of a walk: a lost one has a few meaningless addresses, too */
 
@@ -25,6 +25,16 @@ static __always_inline bool is_in_long_turn(const struct record *record, __u64 n
 	__u64 since = record->serving_since > record->idle_until ? record->serving_since : record->idle_until;
 
 	return record->requests_read && since + LONG_TURN_NS < now;
+}
+
+static __always_inline bool is_in_call(struct task_struct *task)
+{
+	struct call call;
+
+	if (!makes_calls(task->flags))
+		return false;
+	read_call(task, &call);
+	return call.number >= 0;
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
@@ -57,6 +67,7 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 				    running_account(record->region));
 	event->object = event->account == ACCOUNT_VM_EXIT ? record->left.exit : 0;
 	event->on_cpu = 1;
+	event->in_call = is_in_call(task);
 	event->in_long_turn = is_in_long_turn(record, event->event.at);
 	event->weight_ns = knobs.tick_ns * (knobs.tick_stride > 1 ? knobs.tick_stride : 1);
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);

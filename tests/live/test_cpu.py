@@ -8,14 +8,16 @@ import time
 from collections import Counter
 
 import pytest
+from perfdiag.diagnosis.evidence.cpu.kernel_work import work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.recording import schema
 
 from live.support import laws
-from live.support.fixtures import Attach, Record, Start
+from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.host import cgroup, enter
 from live.support.model import model_of
 from live.support.recording import ns_of, table
+from live.support.snippets import recorded_snippet
 
 MILLISECOND = 1_000_000
 SHARED_CPU = max(os.sched_getaffinity(0))
@@ -34,6 +36,29 @@ def test_a_spinner_in_system_calls_is_kernel_time(start: Start, record: Record) 
     recording, truth = record(start("spin", "--duration-ms", 1500, "--kernel", 1))
     accounts = model_of(recording).accounts
     assert accounts["cpu.kernel"].ns > 0.8 * truth["cpu_ns"], accounts
+
+
+# Makes system calls behind eight filters of 4,000 comparisons each.
+FILTERED = """
+import ctypes, os, struct, sys, time
+program = [(0x20, 0, 0, 16)] + [(0x15, 0, 0, 0x5EAD0000 + each) for each in range(4000)] + [(0x06, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
+filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(code)))
+libc = ctypes.CDLL(None)
+assert not libc.prctl(38, 1, 0, 0, 0) and not any(libc.prctl(22, 2, filters, 0, 0) for _ in range(8))
+print("ready", flush=True)
+sys.stdin.readline()
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    os.getppid()
+"""
+
+
+def test_filters_of_system_calls_are_kernel_time(attach: Attach, cleanup: Cleanup) -> None:
+    """The kernel compiles them to code without a symbol, from which it walks no stack."""
+    recording, _ = recorded_snippet(attach, cleanup, FILTERED)
+    filters = next(iter(work(CpuSamples(model_of(recording)))))
+    assert filters.name == "auditing or filtering system calls" and filters.part.share > 0.8, filters
 
 
 @pytest.mark.parametrize("ends", [False, True])

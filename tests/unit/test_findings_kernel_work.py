@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from perfdiag.diagnosis.evidence.cpu.kernel_work import GENERAL, KINDS
+from perfdiag.diagnosis.evidence.cpu.kernel_work import FILTERS, GENERAL, KINDS
 
 from unit.support import Builder
 from unit.support.judging import finding, knowing
@@ -47,6 +47,7 @@ def advice(builder: Builder) -> list[str]:
         ("do_coredump", "coredumpctl"),
         ("nft_do_chain", "nft list ruleset"),
         ("__audit_syscall_entry", "auditctl -l"),
+        (FILTERS, "auditctl -l"),
         ("do_sys_poll", "sched_yield"),
         ("pipe_write", "64 KiB"),
         ("proc_reg_read", "/proc"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.cpu.main_work import main_work
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.rule import Finding, Severity
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST
@@ -58,7 +59,7 @@ def test_what_computes_is_named() -> None:
     for leaf in LEAVES:
         builder.stack("cpu", tid=100, user=[f"{leaf} (app)", *BELOW], count=40)
     model = builder.stack("cpu", tid=100, user=["collect (app)", "main (app)"], count=100).model()
-    work = main_work(model)
+    work = main_work(model, CpuSamples(model))
     assert work and work.where == "inside parse (app)" and work.part.count == 160
     (found,) = told(model)
     assert "inside parse (app)" in found.remedies[0].text

@@ -92,6 +92,13 @@ def test_who_was_recorded_alone_counts_as_those_of_whom_only_the_name_is_known()
     assert "each lives 59.5 ms" in found.evidence[0].text
 
 
+def test_what_they_mostly_do_is_in_the_headline() -> None:
+    calls = ["file_close_fd", "__x64_sys_close"]
+    builder = serving().stack("cpu", "cpu.kernel", kernel=calls, pid=GONE, tid=GONE, count=90)
+    found = finding(ended(builder, python3=REQUESTS), CHILD)
+    assert found.headline == "Requests start one process each and wait for it: python3 (mostly with close())"
+
+
 def test_threads_that_ended_are_no_processes() -> None:
     """A server may run a thread for each connection."""
     builder = serving().exited("serve", threads=90, processes=0, wall="9 s")

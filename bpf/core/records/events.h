@@ -15,7 +15,8 @@ struct stack_event {
 	struct event event;
 	__u64 object;
 	__u64 weight_ns;
-	__u16 on_cpu;	    /* 1: a CPU sample, 0: the beginning of a wait */
+	__u8 on_cpu;  /* 1: a CPU sample, 0: the beginning of a wait */
+	__u8 in_call; /* of a CPU sample: inside a system call, so that what it interrupted is the kernel's code */
 	__u16 in_long_turn; /* of a thread that serves requests: see is_in_long_turn() */
 	__u32 account;
 	__s32 kernel_bytes, user_bytes, scan_bytes; /* negative: -errno */

@@ -17,7 +17,8 @@
 /* What makes two stacks the same; frames follow, kernel first. */
 struct stack_key {
 	uint64_t object;
-	uint32_t tgid, on_cpu, account;
+	uint32_t tgid, account;
+	uint16_t on_cpu, in_call;
 	uint32_t kernel_frames, user_frames;
 	uint32_t stack_offset; /* of stacks that were scanned: their frames may be cut short and alike */
 	uint64_t frames[2 * STACK_FRAMES];
@@ -53,6 +54,7 @@ void stacks_add(struct recorder *recorder, const struct stack_event *event)
 	struct stack_key key = { .object = event->object,
 				 .tgid = event->event.tgid,
 				 .on_cpu = event->on_cpu,
+				 .in_call = event->in_call,
 				 .account = event->account,
 				 .kernel_frames = frame_count(event->kernel_bytes),
 				 .user_frames = user_frame_count(event),
@@ -115,6 +117,9 @@ static void write_kernel_frames(struct recorder *recorder, const struct stack_en
 	uint32_t first = recorder->symbols ? first_kernel_frame(recorder, entry) : 0;
 
 	json_array(&recorder->json, "kernel");
+	/* The kernel walks no stack from what has no symbol: compiled classic filters alone, as seccomp has them. */
+	if (entry->key.in_call && first && first == entry->key.kernel_frames)
+		json_text(&recorder->json, NULL, "code without a symbol");
 	for (uint32_t i = first; i < entry->key.kernel_frames; i++) {
 		const char *name = recorder->symbols ? kernel_symbols_name(recorder->symbols, entry->key.frames[i])
 						     : NULL;

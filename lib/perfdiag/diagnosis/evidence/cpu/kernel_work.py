@@ -28,6 +28,9 @@ LOCK_SPINS = (
 LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "receiving packets"
 GENERAL = "make fewer, larger system calls, and reuse memory"
 
+# What recordings have for code of the kernel that it knows no symbol of: only compiled classic filters have none.
+FILTERS = "code without a symbol"
+
 INNERMOST = 2  # functions of a wait that tell what it is for: those further out are part of many
 _SCHEDULING = (
     *("finish_task_switch", "__schedule", "schedule", "io_schedule"),
@@ -117,7 +120,7 @@ KINDS = (
     ),
     Kind(
         "auditing or filtering system calls",
-        ("audit_", "__audit_", "__seccomp_filter", "seccomp_"),
+        ("audit_", "__audit_", "__seccomp_filter", "seccomp_", FILTERS),
         "find the audit or seccomp rules (auditctl -l; grep Seccomp /proc/PID/status), and narrow those that match"
         " every call",
     ),

@@ -25,9 +25,8 @@ class MainWork:
     remedy: Remedy | None  # of that kind of kernel work
 
 
-def main_work(model: Model) -> MainWork | None:
-    """Return what the target mostly computes; None: too few samples, or nothing stands out."""
-    samples = CpuSamples(model)
+def main_work(model: Model, samples: CpuSamples) -> MainWork | None:
+    """Return what is mostly computed; None: too few samples, or nothing stands out."""
     if samples.count < cpu_policy.samples_for_function:
         return None
     kernel = sum(stack.count for stack in samples.stacks if stack.kernel)
@@ -64,7 +63,7 @@ def _of_kernel(model: Model, samples: CpuSamples, kernel: int) -> MainWork | Non
 
 def need_less(model: Model) -> list[Remedy]:
     """Return how a target that lacks CPU time gets along with less; none if nothing stands out."""
-    found = main_work(model) if worth(model, model.ns(*CPU)) else None
+    found = main_work(model, CpuSamples(model)) if worth(model, model.ns(*CPU)) else None
     if found is None:
         return []
     share = percent(found.part.share)

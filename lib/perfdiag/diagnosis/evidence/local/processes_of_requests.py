@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.evidence.cpu.main_work import main_work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, functions_evidence
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns
@@ -67,17 +68,19 @@ def waiting_for_processes(model: Model) -> Finding | None:
     if time is None or found is None or sum(found.ns.values()) < general_policy.fault_share * time.ns:
         return None
     ns = sum(found.ns.values())
+    samples = _samples(model)
+    work = main_work(model, samples) if samples else None
     listed = ", ".join(f"{plain(comm)} ({number:,})" for comm, number in found.names)
     return conclude(
         model,
         # of the threads' time the part that has this part of the requests'
         {name: part * model.ns(name) // time.accounts[name] for name, part in found.ns.items() if part},
-        headline=found.headline,
+        headline=f"{found.headline}{f' (mostly {work.where})' if work else ''}",
         claim=f"Requests wait {duration(ns)}, {percent(ns / time.ns)} of their time, for processes that they start,"
         f" while those compute: {listed}.",
         mechanism=Mechanism.WORK,
         departs=False,
-        evidence=[_lives(found), *_functions(model)],
+        evidence=[_lives(found), *_functions(samples), *([work.evidence] if work else [])],
         remedies=[
             fix(
                 "start fewer processes: keep a result that does not change, use a library instead of a program, or"
@@ -127,9 +130,16 @@ def _lives(found: _Awaited) -> Evidence:
     return Evidence(text, float(found.count), "count", "ledger")
 
 
-def _functions(model: Model) -> list[Evidence]:
-    """Return in which functions processes compute that have ended."""
+def _samples(model: Model) -> CpuSamples | None:
+    """Return the CPU samples of processes that have ended, if there are any."""
     ended = {stack.pid for stack in model.stacks} - _staying(model)
-    samples = CpuSamples(model, *ended)
-    hottest = samples.hottest() if ended else []
-    return functions_evidence(hottest, f" of {samples.count:,} CPU samples in these processes")
+    return CpuSamples(model, *ended) if ended else None
+
+
+def _functions(samples: CpuSamples | None) -> list[Evidence]:
+    """Return in which functions these processes compute."""
+    return (
+        functions_evidence(samples.hottest(), f" of {samples.count:,} CPU samples in these processes")
+        if samples
+        else []
+    )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.cpu.main_work import main_work, need_less
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.target import CPU, subject, usable_cpus
 from perfdiag.diagnosis.frame import conclude
@@ -47,7 +48,7 @@ def waiting_requests(model: Model) -> Finding | None:
     rest_ns = round(time.accounts.get(REST, 0) * min(1.0, crowd.used))
     if rest_ns < general_policy.worth_share * time.ns:
         return None
-    cpu_ns, cpus, work = model.ns(*CPU), plural(crowd.cpus, "CPU"), main_work(model)
+    cpu_ns, cpus, work = model.ns(*CPU), plural(crowd.cpus, "CPU"), main_work(model, CpuSamples(model))
     return conclude(
         model,
         {REST: rest_ns},

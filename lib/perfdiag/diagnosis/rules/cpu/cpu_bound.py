@@ -65,7 +65,7 @@ def _share_of_requests(model: Model) -> float:
 
 def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
     samples = CpuSamples(model)
-    spot, main = samples.hot_spot(), main_work(model)
+    spot, main = samples.hot_spot(), main_work(model, samples)
     evidence = [
         Evidence(
             f"{duration(ns)} of CPU time in its own code",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import plural, rate
 from perfdiag.diagnosis.evidence.cpu.main_work import main_work
-from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED
+from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED, CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP
 from perfdiag.diagnosis.evidence.requests.pool_size import pool_size
@@ -75,7 +75,7 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     headline = f"{workers} are busy{busy}; requests wait to be read"
     computing = sum(met.others.get(name, 0.0) for name in SAMPLED)
     if computing > met.taken / 2:
-        work = main_work(model)
+        work = main_work(model, CpuSamples(model))
         doing = f", mostly {work.where}" if work else ""
         headline = f"{workers} are busy{doing or ': they compute'}; requests wait"
         busy = doing or busy
