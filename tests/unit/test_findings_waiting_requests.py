@@ -71,6 +71,6 @@ def test_what_is_spread_over_everything_has_no_name() -> None:
     for leaf in LEAVES:
         builder.stack("cpu", tid=100, user=[f"{leaf} (app)", f"{leaf}_all (app)"], count=40)
     model = builder.model()
-    assert main_work(model) is None
+    assert main_work(model, CpuSamples(model)) is None
     (found,) = told(model)
     assert REST in found.claims and len(found.remedies) == 1
