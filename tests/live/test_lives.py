@@ -308,3 +308,28 @@ def test_file_descriptors_that_run_out(start: Start, record: Record) -> None:
     assert truth["refused"] > 0
     facts = [fact for fact in recording.of(schema.Fact) if fact.path.endswith("/limits") or "/fd" in fact.path]
     assert facts, "neither the limit of descriptors nor their number was recorded"
+
+
+# Ten thousand threads that wait for ever, then one that computes; prints its tid as if it were a port.
+MANY = """
+import threading, time
+threading.stack_size(65536)
+never = threading.Event()
+for _ in range(10_020):
+    threading.Thread(target=never.wait, daemon=True).start()
+def compute():
+    print(threading.get_native_id(), flush=True)
+    while True:
+        sum(range(1000))
+threading.Thread(target=compute, daemon=True).start()
+never.wait()
+"""
+
+
+def test_of_many_threads_who_works_has_a_row(attach: Attach) -> None:
+    """The first 10,000 had one each, and the only one that did something, made last, had none."""
+    with running_server(MANY) as (pid, tid):
+        recording = attach(pid, only=True, duration_ns=700_000_000).wait()
+    laws.check(recording)
+    (busy,) = [row for row in recording.of_process(pid) if row.tid == tid]
+    assert ns_of(busy, "cpu.", "runq.") > 0.9 * busy.wall_ns, table(busy)

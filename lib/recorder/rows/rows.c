@@ -21,8 +21,11 @@
 
 #define ENDS_TRIES 50
 #define ENDS_PAUSE_US 1000
-#define EXIT_ROWS 1000		     /* ended threads that get a row; the others are folded */
-#define THREAD_ROWS 10000	     /* likewise of living ones */
+#define EXIT_ROWS 1000	  /* ended threads that get a row; the others are folded */
+#define THREAD_ROWS 10000 /* likewise of living ones */
+#define ACTIVE_ROWS 1000  /* of those beyond that which do something: most may be the rest of a pool */
+#define ACTIVE_PERIOD_NS 100000000ULL
+#define ACTIVE_PART 100
 #define EXIT_ROW_WALL_NS 10000000ULL /* shorter lives are folded */
 #define FUTEX_ROW_NS 1000000ULL
 #define LAST_PASSES 50
@@ -104,10 +107,24 @@ static bool asked_for(const struct options *options, const struct record *record
 	return false;
 }
 
-/* While it lives. */
-static bool keeps_row(struct recorder *recorder, struct thread_entry *entry)
+/* Does it do something: switch now and then, or have a CPU, or want one, for a hundredth of its time? */
+static bool is_active(const struct record *record)
 {
-	if (entry && !entry->has_row && recorder->thread_rows < THREAD_ROWS) {
+	uint64_t wall_ns = record->at - record->start, ns = 0;
+
+	for (int account = ACCOUNT_CPU_USER; account <= ACCOUNT_RUNQ_THROTTLED; account++)
+		ns += account == ACCOUNT_VM_HALT ? 0 : record->accounts[account].ns;
+	return record->sequence / 4 > wall_ns / ACTIVE_PERIOD_NS || ns > wall_ns / ACTIVE_PART;
+}
+
+/* While it lives. */
+static bool keeps_row(struct recorder *recorder, struct thread_entry *entry, const struct record *record)
+{
+	uint64_t most = THREAD_ROWS;
+
+	if (entry && !entry->has_row && recorder->thread_rows >= most && is_active(record))
+		most += ACTIVE_ROWS;
+	if (entry && !entry->has_row && recorder->thread_rows < most) {
 		entry->has_row = true;
 		recorder->thread_rows++;
 	}
@@ -205,7 +222,7 @@ static void take_record(struct recorder *recorder, struct record *record, struct
 	if (recorder->options.host) {
 		if (!host_take(recorder, record, &open))
 			fold_one(recorder, record);
-	} else if (keeps_row(recorder, entry)) {
+	} else if (keeps_row(recorder, entry, record)) {
 		if (pass->last || entry->sequence != record->sequence)
 			thread_write(recorder, record, &open);
 	} else if (pass->last) {
