@@ -106,6 +106,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	connection->bytes_in += length;
 	record->idled = record->by_time = 0; /* what it does next may be an answer made of that */
 	record->has_read = 1;
+	record->set_off = connection->exchange == EXCHANGE_ANSWERED ? connection->set_off : 0;
 	note_answer_read(record, connection);
 	read_answer(record, connection, length);
 	if (awaits_number(connection))

@@ -18,30 +18,38 @@ static __always_inline void take(__u64 *from, __u64 ns)
 	*from -= *from < ns ? *from : ns;
 }
 
-/* How long the request had waited when the thread was woken: since then, or since the last call for it was over. */
-static __always_inline __u64 waited_ns(const struct record *record, const struct connection *connection, __u64 since)
+/* How long the request had waited until then: since `since`, or since the last call for it was over. */
+static __always_inline __u64 waited_ns(const struct connection *connection, __u64 since, __u64 until)
 {
 	if (connection->worked_on > since)
 		since = connection->worked_on;
-	return record->waking > since ? record->waking - since : 0;
+	return until > since ? until - since : 0;
+}
+
+/* When a timer ended the wait of a thread that now makes a call; 0: something else did. */
+static __always_inline __u64 set_off_by_timer(const struct record *record)
+{
+	return woke_by_time(record) ? record->waking : 0;
 }
 
 /*
  * It goes on with a request, which it left at `left`, and for which it has waited for events: what does not end by an event
  * ends by time.  From then until it woke up that waited for the timer, whatever the thread did for others meanwhile.  Calls
- * that are outstanding are what the time is the limit of: the request has waited for these.
+ * that are outstanding are what the time is the limit of: the request has waited for these.  So has one that goes on with
+ * the answer to a call which a timer has set off, as each try of one that looks again after a while: until that call.
  */
 __weak __noinline int book_own_timer(struct record *record, struct connection *connection, __u64 left)
 {
-	__u64 ns;
+	__u64 ns, until;
 	bool asked;
 
 	if (!record || !connection)
 		return 0;
 	asked = connection->exchange == EXCHANGE_ASKED;
-	if (!woke_by_time(record) || connection->tid != record->tid || connection->calls > 0)
+	until = record->has_read ? record->set_off : set_off_by_timer(record);
+	if (!until || connection->tid != record->tid || connection->calls > 0)
 		return 0;
-	ns = waited_ns(record, connection, left);
+	ns = waited_ns(connection, left, until);
 	if (!ns)
 		return 0;
 	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++)
@@ -68,7 +76,7 @@ static __always_inline void note_timeout(const struct record *record, struct con
 		return;
 	if (connection->arrived > since)
 		since = connection->arrived;
-	since = waited_ns(record, connection, since);
+	since = waited_ns(connection, since, record->waking);
 	if (since)
 		connection->timer_ns = since;
 }

@@ -50,6 +50,18 @@ def test_delayed_answers(clients: int, serving: Serving, attach: Attach) -> None
     assert first.id == "WAIT-TIMER-IN-REQUEST" and first.share > 0.9 and first.severity == "warning", first
 
 
+@pytest.mark.parametrize(("clients", "share"), [(1, 0.8), (8, 0.5)])
+def test_calls_that_a_timer_sets_off(clients: int, share: float, serving: Serving, attach: Attach) -> None:
+    """As nginx looks for a lock of its cache, or whoever tries again after a while: an answer then ends the wait.  Where
+    something else woke the loop in time, no timer has.
+    """
+    upstream = serving("thread_each(listening(), sleeps(0.001))")
+    report = report_of(serving(f"hesitant({upstream.port}, {DELAY_S})"), attach, clients)
+    time, first = report.request_time, report.findings[0]
+    assert time and share * time.ns < time.accounts.get("wait.timer", 0) < time.ns, time
+    assert first.id == "WAIT-TIMER-IN-REQUEST" and first.severity == "warning", first
+
+
 @pytest.mark.parametrize(("clients", "share"), [(1, 0.9), (8, 0.5)])
 def test_a_peer_that_never_answers(clients: int, share: float, serving: Serving, attach: Attach) -> None:
     """The loop gives it up after a while and answers: what its requests wait for is the peer, not the time limit.  Of

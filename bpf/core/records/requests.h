@@ -171,15 +171,18 @@ struct connection {
 	__u64 resent_ns;       /* for so long at least such timeouts had kept the answer from the client since `last` */
 	__u64 unread_error_ns; /* `unread` may tell so much of that to the wrong parts */
 
-	__u64 unread_peers_ns;	  /* part of the delay: such a call was under way, and the reader idle */
-	__u64 released_at;	  /* a call for the request before ended, the last time while this one was not read */
-	__u64 room_at;		  /* the last segment came in that found it full: not before, it has had room */
-	__u64 resent_at;	  /* a timeout sent a segment of the answer again, the last time */
-	__u64 paused_ns;	  /* the pause before a late answer (UNSURE_LATE), or all of UNSURE_PAUSES */
-	struct socket_id next;	  /* behind this request in its thread's queue of those that a ring has brought */
-	struct socket_id behind;  /* the last connection on which it has asked behind a call that was not its own */
-	__u64 behind_at;	  /* when; 0: never, or that was answered */
-	__u64 timer_ns;		  /* who answered what another thread had read was in a wait that a timer ended */
+	__u64 unread_peers_ns;	 /* part of the delay: such a call was under way, and the reader idle */
+	__u64 released_at;	 /* a call for the request before ended, the last time while this one was not read */
+	__u64 room_at;		 /* the last segment came in that found it full: not before, it has had room */
+	__u64 resent_at;	 /* a timeout sent a segment of the answer again, the last time */
+	__u64 paused_ns;	 /* the pause before a late answer (UNSURE_LATE), or all of UNSURE_PAUSES */
+	struct socket_id next;	 /* behind this request in its thread's queue of those that a ring has brought */
+	struct socket_id behind; /* the last connection on which it has asked behind a call that was not its own */
+	__u64 behind_at;	 /* when; 0: never, or that was answered */
+	union {
+		__u64 timer_ns; /* who answered what another thread had read was in a wait that a timer ended */
+		__u64 set_off;	/* of a call: when a timer had ended its caller's wait; 0: something else did */
+	};
 	__u64 connecting;	  /* since when; 0: not */
 	__u64 early_cookie;	  /* of a socket there that nobody has read from yet */
 	__u64 early_at;		  /* since when there is something to read on that one */

@@ -83,6 +83,21 @@ def impatient(upstream_port: int, seconds: float) -> None:
     run_loop(serve)
 
 
+def hesitant(upstream_port: int, seconds: float) -> None:
+    """An event loop that asks another server for each request, on a new connection, only after so long."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            request = await reader.readuntil(END)
+            await asyncio.sleep(seconds)
+            from_upstream, to_upstream = await asyncio.open_connection("127.0.0.1", upstream_port)
+            with contextlib.closing(to_upstream):
+                to_upstream.write(request)
+                writer.write(await from_upstream.readuntil(b"ok"))
+
+    run_loop(serve)
+
+
 def loop_with_pauses(seconds: float) -> None:
     """An event loop that is parked again and again, on behalf of none of its requests, which wait for a timer."""
     taken = threading.Lock()
