@@ -52,8 +52,9 @@ def test_delayed_answers(clients: int, serving: Serving, attach: Attach) -> None
 
 @pytest.mark.parametrize(("clients", "share"), [(1, 0.8), (8, 0.5)])
 def test_calls_that_a_timer_sets_off(clients: int, share: float, serving: Serving, attach: Attach) -> None:
-    """As nginx looks for a lock of its cache, or whoever tries again after a while: an answer then ends the wait.  Where
-    something else woke the loop in time, no timer has.
+    """As nginx looks for a lock of its cache, or whoever tries again after a while: an answer then ends the wait.
+
+    Where something else woke the loop in time, no timer has.
     """
     upstream = serving("thread_each(listening(), sleeps(0.001))")
     report = report_of(serving(f"hesitant({upstream.port}, {DELAY_S})"), attach, clients)
