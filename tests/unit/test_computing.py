@@ -57,3 +57,11 @@ def test_kernel_code_is_told_from_own() -> None:
 def test_who_computes_for_the_smaller_part_is_not_said_to() -> None:
     model = computing(requests=False, ran="100 ms").model()
     assert computes(model, diagnose(model).findings) == "" == computes(model, [])
+
+
+def test_of_work_in_the_kernel_it_names_who_called_it() -> None:
+    """What the program can change is no function of the kernel."""
+    builder = computing(kernel=True)
+    for scan, count in {"__tzfile_read (libc.so.6)": 90, "main (server)": 10}.items():
+        builder.stack("cpu", kernel=["link_path_walk"], user=["fstatat (libc.so.6)"], scan=[scan], count=count)
+    assert "called by fstatat (libc.so.6), __tzfile_read (libc.so.6))" in verdict(builder).sentences[0]

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -140,15 +140,15 @@ class CpuSamples:
         user = [stack for stack in self.stacks if stack.user and not stack.kernel]
         counts = sums_by_key((_function(stack.user[0]), stack.count) for stack in user)
         hottest, whole = counts.most_common(1)[0] if counts else (_UNKNOWN, 0)
-        on_stack: Counter[str] = Counter()
-        places: Counter[str] = Counter()  # how far out, times the samples
-        for stack in user:
-            if _function(stack.user[0]) == hottest:
-                for place, name in enumerate(dict.fromkeys(own_callers(with_scan(stack)))):
-                    on_stack[name] += stack.count
-                    places[name] += place * stack.count
-        common = [name for name, count in on_stack.items() if name != hottest[0] and 2 * count >= whole]
-        return [plain(name) for name in sorted(common, key=lambda name: places[name] / on_stack[name])[:number]]
+        inside = [(own_callers(with_scan(each)), each.count) for each in user if _function(each.user[0]) == hottest]
+        return [name for name in _common(inside, whole) if name != hottest[0]][:number]
+
+    def entrances(self, number: int = 2) -> list[str]:
+        """Return through which functions of user space most samples of the kernel came, innermost first: as a rule the
+        C library's for a system call, and who called that."""
+        kernel = [stack for stack in self.stacks if stack.kernel]
+        inside = [(map(readable, filter(is_named, with_scan(stack))), stack.count) for stack in kernel]
+        return _common(inside, sum(stack.count for stack in kernel))[:number]
 
     def named(self) -> float:
         """Return the share of user-space samples whose innermost function has a name."""
@@ -193,6 +193,19 @@ def slowed_processes(model: Model) -> frozenset[int]:
     return frozenset(pid for pid in pids if CpuSamples(model, pid).recording.share >= 0.5)
 
 
+def _common(stacks: Iterable[tuple[Iterable[str], int]], whole: int) -> list[str]:
+    """Return the functions that at least half of all samples have on their stacks, innermost first; of each stack the
+    names and the samples."""
+    on_stack: Counter[str] = Counter()
+    places: Counter[str] = Counter()  # how far out, times the samples
+    for names, count in stacks:
+        for place, name in enumerate(dict.fromkeys(names)):
+            on_stack[name] += count
+            places[name] += place * count
+    common = [name for name, count in on_stack.items() if 2 * count >= whole]
+    return [plain(name) for name in sorted(common, key=lambda name: places[name] / on_stack[name])]
+
+
 def part_of(count: int, whole: int) -> Part:
     """Return the part that `count` of `whole` samples are."""
     if not whole:
@@ -203,9 +216,10 @@ def part_of(count: int, whole: int) -> Part:
     return Part(share, error if 0 < count < whole else min(1.0, 3 / whole), count)
 
 
-def called_by(samples: CpuSamples) -> str:
-    """Return " called by busy (server.js:6), renderPage (server.js:11)" of the hottest function, or ""."""
-    callers = samples.callers()
+def called_by(samples: CpuSamples, *, kernel: bool = False) -> str:
+    """Return " called by busy (server.js:6), renderPage (server.js:11)" of the hottest function, or of the kernel; or
+    ""."""
+    callers = samples.entrances() if kernel else samples.callers()
     return f" called by {', '.join(callers)}" if callers else ""
 
 
