@@ -13,6 +13,7 @@ LINE_BYTES = 4 << 20  # a header with all targets and programs, each byte of a n
 
 # Constants of bpf/ and lib/recorder/ by name; of a table of the kernel side, its entries.
 RECORDER: Mapping[str, int] = {
+    "ACTIVE_ROWS": 1000,
     "ASKED_BYTES": 2048,
     "BUCKETS": 32,
     "CHAIN_STEPS": 3,
@@ -115,7 +116,7 @@ LINES: Mapping[str, int] = {
     "sql_call": _table("sql_calls"),
     "stack": RECORDER["STACK_ENTRIES"],
     "statement": _table("statements"),
-    "thread": RECORDER["THREAD_ROWS"] + RECORDER["EXIT_ROWS"],
+    "thread": RECORDER["THREAD_ROWS"] + RECORDER["ACTIVE_ROWS"] + RECORDER["EXIT_ROWS"],
     "unnamed": RECORDER["UNNAMED_FILES"] + 8,  # of other files one for each reason
     "vm_exit": _table("vm_exits"),
     "writeback": _table("writebacks"),
