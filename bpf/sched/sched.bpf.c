@@ -44,7 +44,7 @@ static __always_inline void sample_wait(void *ctx, struct record *record, __u64 
 	head_event(&event->event, EVENT_STACK, record->tgid, record->tid, now);
 	event->object = record->object;
 	event->account = record->account;
-	event->on_cpu = event->in_long_turn = 0;
+	event->on_cpu = event->in_call = event->in_long_turn = 0;
 	event->weight_ns = detail->ns - detail->sampled_ns;
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
 	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);

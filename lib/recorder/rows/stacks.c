@@ -18,6 +18,7 @@
 struct stack_key {
 	uint64_t object;
 	uint32_t tgid, account;
+	uint32_t tid; /* of CPU samples, while there is much room; 0: of any thread */
 	uint16_t on_cpu, in_call;
 	uint32_t kernel_frames, user_frames;
 	uint32_t stack_offset; /* of stacks that were scanned: their frames may be cut short and alike */
@@ -49,10 +50,17 @@ static uint32_t user_frame_count(const struct stack_event *event)
 	return count;
 }
 
+/* What a thread computes is told of it; a crowd of threads must not take the room of other stacks. */
+static bool is_told_by_thread(const struct recorder *recorder, const struct stack_event *event)
+{
+	return event->on_cpu && HASH_COUNT(recorder->stacks) < STACK_ENTRIES / 2;
+}
+
 void stacks_add(struct recorder *recorder, const struct stack_event *event)
 {
 	struct stack_key key = { .object = event->object,
 				 .tgid = event->event.tgid,
+				 .tid = is_told_by_thread(recorder, event) ? event->event.tid : 0,
 				 .on_cpu = event->on_cpu,
 				 .in_call = event->in_call,
 				 .account = event->account,
@@ -118,7 +126,7 @@ static void write_kernel_frames(struct recorder *recorder, const struct stack_en
 
 	json_array(&recorder->json, "kernel");
 	/* The kernel walks no stack from what has no symbol: compiled classic filters alone, as seccomp has them. */
-	if (entry->key.in_call && first && first == entry->key.kernel_frames)
+	if (entry->key.on_cpu && entry->key.in_call && first && first == entry->key.kernel_frames)
 		json_text(&recorder->json, NULL, "code without a symbol");
 	for (uint32_t i = first; i < entry->key.kernel_frames; i++) {
 		const char *name = recorder->symbols ? kernel_symbols_name(recorder->symbols, entry->key.frames[i])
@@ -222,7 +230,7 @@ static void write_stack(struct recorder *recorder, const struct stack_entry *ent
 	json_open(json, "stack");
 	json_text(json, "kind", entry->key.on_cpu ? "cpu" : "wait");
 	json_u64(json, "pid", entry->key.tgid);
-	json_u64(json, "tid", entry->tid);
+	json_u64(json, "tid", entry->key.on_cpu ? entry->key.tid : entry->tid);
 	json_text(json, "account", account_names[entry->key.account]);
 	object_write(recorder, "object", entry->key.object);
 	json_u64(json, "count", entry->count);

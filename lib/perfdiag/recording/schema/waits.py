@@ -56,7 +56,8 @@ class Because(Line, tag="because"):
 class Stack(Line, tag="stack"):
     """One distinct stack: where CPU time was spent (kind "cpu") or a wait of `account` began (kind "wait").
 
-    Equal stacks of a process are folded: `tid` is the first thread seen with it.
+    Equal stacks of a process are folded: `tid` is the first thread seen to wait with it.  CPU samples are folded by
+    thread, or where there are very many stacks of all threads together (0).
     """
 
     kind: Word
@@ -66,7 +67,7 @@ class Stack(Line, tag="stack"):
     object: Object
     count: Count
     weight_ns: Nanoseconds
-    kernel: Frames  # function names, innermost first; may be empty
+    kernel: Frames  # function names, innermost first; may be empty; "code without a symbol": of a compiled filter
     user: Frames  # "function (module)" or "0x.. (module)", innermost first
     # functions found by scanning the top of the user stack: hints where frames are missing
     scan: Scan = []
