@@ -243,6 +243,7 @@ struct record {
 	struct socket_id serving;   /* the connection whose request it serves */
 	struct socket_id read_last; /* the connection that it read a request from last */
 	struct socket_id next;	    /* the first of those whose requests a ring has brought meanwhile; none: cookie 0 */
+	struct socket_id next_last; /* the last of these */
 	__u64 serving_since;	    /* what it did before is none of that request's */
 	__u64 idled;	      /* it has waited for something to do since then, and read no answer since; 0: neither */
 	__u64 idle_until;     /* the last such wait, when it had its CPU again */

@@ -3,7 +3,10 @@
 #pragma once
 #include "request/request.bpf.h"
 
-/* Requests that were read at once are one here, until the head of a second answer is sent. */
+/*
+ * Requests that were read at once are one here, until the head of a second answer is sent.  (On a stack of its own: the
+ * program's has no room for more on Linux 6.1.)
+ */
 static __noinline bool answers_another(const struct connection *connection, __u32 bytes)
 {
 	struct naming naming = { .bytes = bytes };
@@ -74,6 +77,14 @@ static __always_inline bool is_at_later_request(const struct record *record, con
 	return later && later->direction == DIRECTION_ACCEPTED && later->arrived > connection->last;
 }
 
+/* What is sent now may be none of the answer: so long its sender had waited for something else to do. */
+static __always_inline void note_late(struct connection *connection, __u64 ns)
+{
+	connection->unsure |= UNSURE_LATE;
+	if (ns > connection->paused_ns)
+		connection->paused_ns = ns;
+}
+
 /* Nobody has asked: a greeting, or news.  Who sends news may have sent some instead of the answer, too. */
 static __always_inline bool sends_unasked(const struct record *record, struct connection *connection,
 					  const struct socket_id *id, __u64 now)
@@ -84,15 +95,13 @@ static __always_inline bool sends_unasked(const struct record *record, struct co
 		return true;
 	}
 	if (is_at_later_request(record, connection, id, now)) {
-		connection->unsure |= UNSURE_LATE;
-		connection->paused_ns = now - connection->last;
+		note_late(connection, now - connection->last);
 		return true;
 	}
 	if (!is_perhaps_news(record, connection, now))
 		return false;
 	if (connection->exchange == EXCHANGE_ASKED && !connection->tells) {
-		connection->unsure |= UNSURE_LATE;
-		connection->paused_ns = record->since - record->idled;
+		note_late(connection, record->since - record->idled);
 		return false;
 	}
 	connection->tells = 1;
@@ -118,15 +127,13 @@ static __always_inline void send_answer(struct record *record, struct connection
 	book_own_timer(record, connection, left_off(connection));
 	if (connection->exchange == EXCHANGE_ASKED) {
 		note_timeout(record, connection);
-		if (connection->timer_ns && may_be_news(connection, now)) {
-			/* To tell something may be what it woke for. */
-			connection->unsure |= UNSURE_LATE;
-			connection->paused_ns = connection->timer_ns;
-		}
+		if (connection->timer_ns && may_be_news(connection, now))
+			note_late(connection, connection->timer_ns); /* to tell that may be what it woke for */
 		end_behind(connection);
 	}
 	serve(record, id, now);
-	credit(record, connection, now);
+	if (record->serving.cookie == id->cookie)
+		credit(record, connection, now);
 	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++) {
 		connection->parts[i].ns += connection->parts[i].after_ns;
 		connection->parts[i].after_ns = 0;

@@ -46,6 +46,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	if (connection->exchange == EXCHANGE_ANSWERED && begun + EARLY_NS < connection->last)
 		COUNT_EXCHANGES(connection, early);
 	end_request(connection);
+	connection->bytes_in = 0; /* of a handshake, or of what wanted no answer */
 	connection->name = name;
 	connection->begun = begun;
 	connection->read_delay_ns = now - begun;
@@ -97,16 +98,27 @@ static __always_inline void give_to_call_before(struct connection *connection, _
 	connection->peers_ns = connection->unread_peers_ns;
 }
 
+#define PASSED_OVER 8 /* requests of a ring's queue that others have answered, or whose clients have left */
+
 /* The thread has answered a request: it goes on with the next one that a ring has brought meanwhile. */
 static __noinline int take_up_next(struct record *record, __u64 now)
 {
-	struct socket_id id = record->next;
-	struct connection *connection = connection_at(&id);
+	struct connection *connection = NULL;
+	struct socket_id id;
 
-	record->next.cookie = 0;
-	if (!connection || connection->exchange != EXCHANGE_ASKED || connection->tid != record->tid)
+	for (int i = 0; i < PASSED_OVER && record->next.cookie; i++) {
+		id = record->next;
+		connection = connection_at(&id);
+		record->next.cookie = 0;
+		if (!connection)
+			return 0;
+		record->next = connection->next;
+		if (connection->exchange == EXCHANGE_ASKED && connection->tid == record->tid)
+			break;
+		connection = NULL;
+	}
+	if (!connection)
 		return 0;
-	record->next = connection->next;
 	explain_delay(record, connection, connection->begun, now);
 	give_to_call_before(connection, connection->begun);
 	connection->read_delay_ns = now - connection->begun;
@@ -223,7 +235,7 @@ static __always_inline void take_up(struct record *record, struct connection *co
 	record->requests_turned += connection->turned;
 	record->read_last = *id;
 	if (waits) {
-		queue_up(record, connection, &last, id);
+		queue_up(record, connection, id);
 		return;
 	}
 	record->serving_sure = 1;
@@ -247,37 +259,64 @@ static __always_inline bool may_want_no_answer(const struct connection *connecti
 	return connection->tls ? connection->bytes_in <= TLS_FRAMES_BYTES : connection->nameless != NAMES;
 }
 
+/* How much later than the last piece the next one was sent, without the time on the way. */
+static __always_inline __u64 pause_before(const struct connection *connection, const struct socket_id *id, __u64 begun)
+{
+	const struct sock *path = NULL;
+	__u64 ns, on_way_ns = 0;
+
+	if (connection->left_at || begun <= connection->arrived)
+		return 0;
+	ns = begun - connection->arrived;
+	if (OBJECT_KIND(connection->object) == OBJECT_PORT)
+		path = tcp_path((const struct sock *)id->address);
+	if (path) /* as long as four windows of a sender that has more; the kernel keeps eight times the round trip */
+		on_way_ns = 4 * 1000ULL * (LOAD(tcp_sock, path, srtt_us) >> 3);
+	return ns > on_way_ns ? ns - on_way_ns : 0;
+}
+
 /*
  * What comes on a connection without names while no answer was sent: more of the same request, or another one, since that
  * one wanted no answer (a statement is closed, a message acknowledged)?  After a long pause, and without a call for the one
  * before, it is another: whichever it is, the server had nothing to do until now.
  */
-static __always_inline bool is_another(const struct record *record, struct connection *connection,
-				       const struct socket_id *id, __u64 begun)
+static __always_inline bool is_another(const struct record *record, const struct connection *connection, __u64 pause_ns)
 {
-	const struct sock *path = NULL;
-	__u64 pause_ns, on_way_ns = 0;
+	return pause_ns >= LONG_PAUSE_NS && connection->tid == record->tid && !connection->calls &&
+	       !connection->worked_on && !record->next.cookie;
+}
 
-	if (!may_want_no_answer(connection) || connection->left_at || begun <= connection->arrived)
+/* More came before anything of an answer was sent; false: it is another request. */
+static __always_inline bool receive_rest(struct record *record, struct connection *connection,
+					 const struct socket_id *id, __u32 bytes, __u64 begun, __u64 now)
+{
+	__u64 lay_since, pause_ns = may_want_no_answer(connection) ? pause_before(connection, id, begun) : 0;
+
+	if (pause_ns >= PAUSE_NS) {
+		connection->unsure |= UNSURE_PAUSES;
+		connection->paused_ns += pause_ns;
+	}
+	if (is_another(record, connection, pause_ns)) {
+		COUNT_EXCHANGES(connection, untimed);
+		leave(now);
+		connection->exchange = EXCHANGE_NONE;
 		return false;
-	pause_ns = begun - connection->arrived;
-	if (OBJECT_KIND(connection->object) == OBJECT_PORT)
-		path = tcp_path((const struct sock *)id->address);
-	if (path) /* the kernel keeps eight times the round trip */
-		on_way_ns = 4 * 1000ULL * (LOAD(tcp_sock, path, srtt_us) >> 3);
-	if (pause_ns < PAUSE_NS + on_way_ns)
-		return false;
-	connection->unsure |= UNSURE_PAUSES;
-	connection->paused_ns += pause_ns;
-	return pause_ns >= LONG_PAUSE_NS + on_way_ns && connection->tid == record->tid && !connection->calls &&
-	       !connection->worked_on;
+	}
+	connection->several |= connection->tid != record->tid;
+	lay_since = connection->left_at ?: begun;
+	book_own_timer(record, connection, lay_since);
+	connection->arrived = now;
+	connection->lay_ns += now - lay_since;
+	if (connection->beginning_bytes)
+		name_rest(connection, bytes);
+	serve(record, id, now);
+	return true;
 }
 
 static __always_inline void receive_request(struct record *record, struct connection *connection,
 					    const struct socket_id *id, __u32 bytes, __u64 begun, __u64 now)
 {
 	enum looks looks;
-	__u64 lay_since;
 	__u32 name = 0;
 	bool waits;
 
@@ -287,22 +326,8 @@ static __always_inline void receive_request(struct record *record, struct connec
 		COUNT_EXCHANGES(connection, untimed);
 		return;
 	}
-	if (connection->exchange == EXCHANGE_ASKED && is_another(record, connection, id, begun)) {
-		COUNT_EXCHANGES(connection, untimed);
-		leave(now);
-		connection->exchange = EXCHANGE_NONE;
-	}
-	if (connection->exchange == EXCHANGE_ASKED) {
-		connection->several |= connection->tid != record->tid;
-		lay_since = connection->left_at ?: begun;
-		book_own_timer(record, connection, lay_since);
-		connection->arrived = now;
-		connection->lay_ns += now - lay_since;
-		if (connection->beginning_bytes)
-			name_rest(connection, bytes);
-		serve(record, id, now);
+	if (connection->exchange == EXCHANGE_ASKED && receive_rest(record, connection, id, bytes, begun, now))
 		return;
-	}
 	if (moves_for_others()) {
 		end_request(connection);
 		connection->exchange = EXCHANGE_NONE;

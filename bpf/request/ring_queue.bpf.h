@@ -42,15 +42,16 @@ static __always_inline bool is_moved_meanwhile(const struct record *record)
 	return is_moved_by_ring();
 }
 
-/* A request waits until the thread comes to it, behind the `last` one that was read. */
-static __always_inline void queue_up(struct record *record, struct connection *connection, const struct socket_id *last,
-				     const struct socket_id *id)
+/* A request waits until the thread comes to it, behind those that wait already. */
+static __always_inline void queue_up(struct record *record, struct connection *connection, const struct socket_id *id)
 {
-	struct connection *before = record->next.cookie ? connection_at(last) : NULL;
+	struct socket_id last = record->next_last;
+	struct connection *before = record->next.cookie ? connection_at(&last) : NULL;
 
 	connection->next = (struct socket_id){};
-	if (before)
+	if (before && before != connection)
 		before->next = *id;
 	else
 		record->next = *id;
+	record->next_last = *id;
 }
