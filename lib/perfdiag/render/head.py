@@ -43,9 +43,8 @@ def _requests(report: Report) -> list[str]:
     ports = {each.port for each in report.requests}
     where = next(iter(ports)) if len(ports) == 1 else ""
     on = f" on {':' if where.isdigit() else ''}{where}" if where else ""
-    untimed = sum(each.untimed for each in report.requests)
-    perhaps = sum(each.unsure for each in report.requests) + untimed
-    if 2 * perhaps > answered.count + untimed:
+    if report.few_timed:
+        untimed = sum(each.untimed for each in report.requests)
         return [f"{plural(answered.count + untimed, 'message')}{on}, most of them perhaps no requests"]
     times = (("p50", answered.p50_ns), ("p99", answered.p99_ns))
     told = [f"{name} {about_at_most(ns, answered.max_ns)}" for name, ns in times if ns is not None]

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
+from perfdiag.model.requests.request_time import unsure
 from perfdiag.recording import schema
 from perfdiag.recording.packed_numbers import Sums, numbers_by_name
 from perfdiag.report import contract
@@ -72,6 +73,11 @@ def time(model: Model) -> contract.RequestTime | None:
         median_over=known.median_over,
         accounts=accounts,
     )
+
+
+def few_timed(model: Model) -> bool:
+    """Return whether most messages of the target's clients may be no requests, or several at once."""
+    return unsure(each.line for each in model.exchanges if each.from_outside)
 
 
 def percentiles(latencies: Latencies) -> contract.Percentiles:

@@ -183,11 +183,12 @@ def _of_others(accounts: dict[str, int], exchanges: Sequence[Exchange]) -> dict[
 
 def unsure(lines: Iterable[schema.Exchange], *, slow: bool = False) -> bool:
     """Return whether most messages, or most of those over the objective, may have been no requests, or several at once:
-    news and its acknowledgement are the same two messages in the other order."""
-    counts = [
-        (line.over_slo_unsure, line.over_slo) if slow else (line.unsure + line.untimed, line.count + line.untimed)
-        for line in lines
-    ]
+    news and its acknowledgement are the same two messages in the other order.  Where nothing was answered, nothing
+    counts."""
+    answered = [line for line in lines if line.count]
+    counts = [(line.unsure + line.untimed, line.count + line.untimed) for line in answered]
+    if slow:
+        counts = [(line.over_slo_unsure, line.over_slo) for line in answered]
     return sum(part for part, _ in counts) > TOLERABLE_UNSURE * sum(whole for _, whole in counts)
 
 

@@ -54,6 +54,7 @@ class Report(Part, frozen=True, kw_only=True):
     statements: list[Statement] = []  # of SQL, that servers of the target ran
     sql_calls: list[SqlCall] = []  # statements that the target sent
     answered: Percentiles | None = None  # all requests that the target served, whatever their name
+    few_timed: bool = False  # most messages may be no requests, or several at once: `answered` tells of few
     requests: list[Request] = []  # that the target served
     unread: list[Unread] = []  # requests that nobody had read in the end
     silent: list[Silent] = []  # connections that may hold a question from before the window

@@ -28,8 +28,8 @@ def kept_requests(model: Model) -> Iterable[Outcome]:
         yield Silence(SLO, f"{lost}: the requests that were counted kept their limits", "record for a shorter time")
         return
     if unsure(each.line for each, _ in limited):
-        most = "most messages may be no requests, or several requests at once"
-        yield Silence(SLO, f"{most}: few could be timed", "measure how long requests take in the clients")
+        few = "few messages could be timed for sure: most may be no requests, or several at once"
+        yield Silence(SLO, few, "measure how long requests take in the clients")
         return
     counted = sum(each.line.count for each, _ in limited)
     names = {each.line.name for each, _ in limited}
