@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 import pytest
-from perfdiag.diagnosis.rule import Confidence, RemedyKind, Severity
+from perfdiag.diagnosis.rule import Confidence, Finding, RemedyKind, Severity, Silence
 from perfdiag.facts.host_facts import CpuGroup, Hypervisor
 from perfdiag.facts.texts import Texts
 from perfdiag.model.model import Model
 
 from unit.support import Builder
-from unit.support.judging import check, finding, findings, knowing, silence
+from unit.support.judging import check, finding, findings, knowing, outcomes, silence
 from unit.support.known import blank
 
 QUOTA, STOLEN = "CPU-QUOTA-THROTTLED", "CPU-STOLEN"
@@ -88,6 +88,15 @@ def test_who_used_up_its_own_reservation_blames_nobody_else() -> None:
     reserved, quota = findings(knowing(both, cpu_groups=[group()]), QUOTA)
     assert reserved.claims != quota.claims and quota.claims["runq.throttled"] == 3_000_000_000
     assert "/sys/fs/cgroup/job" in quota.claim
+
+
+def test_a_reservation_is_no_cost_of_a_quota() -> None:
+    builder = Builder().thread("job", cpu_user="2 s").row("runq.throttled", "deadline", "5 ms", count=3)
+    assert check(builder.model(), QUOTA).number == 0
+    model = builder.row("runq.throttled", "deadline", "5 s", count=150).without("throttle").model()
+    found, silent = outcomes(model, QUOTA)
+    assert isinstance(found, Finding) and "SCHED_DEADLINE" in found.headline
+    assert isinstance(silent, Silence) and "not measured" in silent.reason
 
 
 def test_a_throttled_group_of_which_the_target_shows_nothing_is_a_riddle() -> None:

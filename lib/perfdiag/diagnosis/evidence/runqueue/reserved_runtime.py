@@ -1,5 +1,7 @@
 """Threads that wait for their next period: they used up what they reserved of this one (SCHED_DEADLINE)."""
 
+from collections.abc import Sequence
+
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.frame import conclude
@@ -15,10 +17,9 @@ def reserved_rows(model: Model) -> list[Row]:
     return model.rows_of("runq.throttled", key=OBJECT)
 
 
-def used_up(model: Model) -> list[Finding]:
+def used_up(model: Model, rows: Sequence[Row]) -> list[Finding]:
     """Return the finding that such waits are worth, if any.  Nobody else is to blame: such a thread goes before all
     that have reserved nothing, and its CPU may be idle meanwhile."""
-    rows = reserved_rows(model)
     ns = total_ns(rows)
     if not worth(model, ns):
         return []

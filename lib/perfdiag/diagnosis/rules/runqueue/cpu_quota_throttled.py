@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.fix_checks import steady, time_under
-from perfdiag.diagnosis.evidence.runqueue.reserved_runtime import reserved_rows, used_up
+from perfdiag.diagnosis.evidence.runqueue.reserved_runtime import OBJECT, reserved_rows, used_up
 from perfdiag.diagnosis.evidence.target import CPU, setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import runqueue_policy
@@ -46,12 +46,11 @@ from perfdiag.model.model import Model, Row
 )
 def throttled(model: Model) -> Iterable[Outcome]:
     """Join runq.throttled with the quota of the target's cgroups."""
-    reserved = used_up(model)
-    yield from reserved
-    rows = [row for row in model.rows_of("runq.throttled") if row not in reserved_rows(model)]
-    ns = model.ns("runq.throttled") - total_ns(reserved_rows(model))
-    if reserved and not worth(model, ns):
-        return
+    reserved = reserved_rows(model)
+    held = used_up(model, reserved)
+    yield from held
+    rows = [row for row in model.rows_of("runq.throttled") if row.key != OBJECT]
+    ns = model.ns("runq.throttled") - total_ns(reserved)
     group = _hit(model, rows)
     if not model.measured("throttle"):
         yield from _unmeasured(model, group)
@@ -65,9 +64,10 @@ def throttled(model: Model) -> Iterable[Outcome]:
         )
         return
     if not worth(model, ns):
-        share = model.share("runq.throttled")
-        text = f"CPU quota cost {percent(share)} of busy time"
-        yield Check("CPU-QUOTA-THROTTLED", f"{text} ({_quotas(model)})", share, "share")
+        if not held:
+            share = ns / model.busy_ns if model.busy_ns else 0.0
+            text = f"CPU quota cost {percent(share)} of busy time"
+            yield Check("CPU-QUOTA-THROTTLED", f"{text} ({_quotas(model)})", share, "share")
         return
     evidence = [waits(together(rows), "waits for the next period")]
     if group:
