@@ -88,6 +88,15 @@ def test_who_used_up_its_own_reservation_blames_nobody_else() -> None:
     reserved, quota = findings(knowing(both, cpu_groups=[group()]), QUOTA)
     assert reserved.claims != quota.claims and quota.claims["runq.throttled"] == 3_000_000_000
     assert "/sys/fs/cgroup/job" in quota.claim
+    assert "104" not in reserved.remedies[0].text, "that time may be of the quota"
+
+
+def test_of_threads_the_one_that_reserved_is_named() -> None:
+    builder = Builder().thread("other", pid=7, tid=7).row("runq.throttled", "cgroup:42", "8 s", count=30)
+    builder.thread("job", pid=9, tid=10, cpu_user="2 s").row("runq.throttled", "deadline", "5 s", count=150)
+    assert "thread job (10)" in findings(builder.model(), QUOTA)[0].remedies[0].text
+    fold = Builder().thread("job", pid=9, tid=0, cpu_user="2 s").row("runq.throttled", "deadline", "5 s", count=150)
+    assert "chrt -p TID" in finding(fold.model(), QUOTA).remedies[0].text
 
 
 def test_a_reservation_is_no_cost_of_a_quota() -> None:

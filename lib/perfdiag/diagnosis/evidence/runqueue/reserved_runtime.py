@@ -8,6 +8,7 @@ from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Finding, Mechanism, Remedy
 from perfdiag.diagnosis.significance import duration, fix, plain, together, total_ns, waits, worth
 from perfdiag.model.model import Model, Row
+from perfdiag.model.thread_accounts import ThreadLedger
 
 OBJECT = "deadline"
 
@@ -34,20 +35,28 @@ def used_up(model: Model, rows: Sequence[Row]) -> list[Finding]:
             ),
             mechanism=Mechanism.LIMIT,
             evidence=[waits(together(rows), "waits for the next period")],
-            remedies=[*_more_runtime(model), *need_less(model)],
+            remedies=[_more_runtime(model, rows), *need_less(model)],
             alternatives=["the reservation is right: it keeps the CPU free for others"],
             verify=time_under(model, "runq.throttled"),
         )
     ]
 
 
-def _more_runtime(model: Model) -> list[Remedy]:
-    thread = max(model.threads, key=lambda each: each.ns("runq.throttled"))
-    tid = thread.tid or thread.pid
-    return [
-        fix(
-            f"let thread {plain(thread.comm)} ({tid}) reserve more of each period: chrt -p {tid} shows its runtime,"
-            " deadline and period; chrt -d --sched-runtime NS --sched-deadline NS --sched-period NS -p 0"
-            f" {tid} sets them"
-        )
-    ]
+def _more_runtime(model: Model, rows: Sequence[Row]) -> Remedy:
+    thread = _longest_held(model, rows[0].pid)
+    if thread:
+        who, tid = f"thread {plain(thread.comm)} ({thread.tid})", str(thread.tid)
+    else:
+        who, tid = "the threads that ps -eLo tid,cls,comm shows as DLN", "TID"
+    return fix(
+        f"let {who} reserve more of each period: chrt -p {tid} shows runtime, deadline and period;"
+        f" chrt -d --sched-runtime NS --sched-deadline NS --sched-period NS -p 0 {tid} sets them"
+    )
+
+
+def _longest_held(model: Model, pid: int) -> ThreadLedger | None:
+    """Return the living thread of a process that was held back longest; None where that may have been by a quota."""
+    if any(row.key != OBJECT for row in model.rows_of("runq.throttled", pid=pid)):
+        return None
+    living = [each for each in model.threads_of(pid) if each.tid and not each.exited and each.ns("runq.throttled")]
+    return max(living, key=lambda each: each.ns("runq.throttled"), default=None)
