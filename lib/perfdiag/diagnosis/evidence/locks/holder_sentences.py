@@ -13,7 +13,7 @@ ROOTS = {
     "disk.read": ("waits for reads from disk", "read before taking the lock"),
     "disk.write": ("waits for writes to disk", "write after releasing the lock"),
     "net.receive": ("waits for a peer", "do not hold the lock across a request; see NET-PEER-SLOW"),
-    "runq.throttled": ("is stopped by its CPU quota", "raise the quota: see CPU-QUOTA-THROTTLED"),
+    "runq.throttled": ("is held back by a CPU limit", "raise that limit: see CPU-QUOTA-THROTTLED"),
     "runq.busy": (
         "waits for a CPU, runnable (runq.busy)",
         "the lock is held while its holder has no CPU: see CPU-CONTENTION and CPU-OVERSUBSCRIBED",

@@ -1,4 +1,4 @@
-"""CPU-QUOTA-THROTTLED: the target's cgroup has used up its CPU quota."""
+"""CPU-QUOTA-THROTTLED: the target's cgroup has used up its CPU quota, or a thread the CPU time it reserved."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ from perfdiag.model.model import Model, Row
 
 @rule(
     "CPU-QUOTA-THROTTLED",
-    title="The cgroup's CPU quota is used up",
+    title="A CPU quota or reserved CPU time is used up",
     accounts=("runq.throttled",),
     meaning=(
         "Threads of the target were runnable, but their cgroup (or a parent) had used up its CPU quota and was"
@@ -38,7 +38,7 @@ from perfdiag.model.model import Model, Row
     measured=(
         "Time of runnable threads inside a throttled group, by the group's throttled clock at each switch, with"
         " quota, period and throttled periods from cpu.max and cpu.stat. Of SCHED_DEADLINE, whether the thread was"
-        " throttled when it left its CPU."
+        " throttled when it left its CPU or was woken."
     ),
     alternatives="More work, a spinning thread, or more threads than the quota has CPUs may use up the quota.",
     remedies="Raise the quota, or match the number of threads to it; reserve more runtime (chrt -d).",
