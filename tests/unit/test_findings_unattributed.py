@@ -68,12 +68,24 @@ def test_who_answers_in_place_of_the_kernel_is_named(kernel: tuple[str, ...], wo
     waker = dict(waker_tid=7, waker_count=29, waker_pid=7, waker_comm="warden")
     builder.row("kernel.other", "syscall:getppid", "6 s", count=30, **waker)
     without = finding(builder.model(), OTHER)
-    assert "warden (7) ended most of those" in [each.text for each in without.evidence] and without.alternatives
+    assert "warden (7) ended at least 29 of those" in [each.text for each in without.evidence] and without.alternatives
     builder.stack("wait", "kernel.other", object="syscall:getppid", kernel=["schedule", *kernel], weight="6 s")
     found = finding(builder.model(), OTHER)
     assert "(warden, 7)" in found.headline and found.remedies[0].text.endswith("perfdiag latency --pid 7")
     assert words in found.remedies[1].text.lower() and not found.alternatives
     own = builder.thread("warden", pid=7, tid=7, cpu_user="1 s").model()
+    assert not any("measure who" in remedy.text for remedy in finding(own, OTHER).remedies)
+
+
+def test_a_thread_of_the_targets_own_is_not_to_be_measured_as_another_process() -> None:
+    """Only its tid is known."""
+    builder = Builder().thread("q", cpu_user="1 s", rest="wait.timer")
+    waker = dict(waker_tid=107, waker_count=29, waker_comm="warden")
+    builder.row("kernel.other", "syscall:getppid", "6 s", count=30, **waker)
+    kernel = ["schedule", "handle_userfault", "handle_mm_fault"]
+    builder.stack("wait", "kernel.other", object="syscall:getppid", kernel=kernel, weight="6 s")
+    assert any("measure who" in remedy.text for remedy in finding(builder.model(), OTHER).remedies)
+    own = builder.thread("warden", tid=107).model()
     assert not any("measure who" in remedy.text for remedy in finding(own, OTHER).remedies)
 
 

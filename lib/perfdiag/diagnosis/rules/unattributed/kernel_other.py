@@ -27,6 +27,7 @@ from perfdiag.diagnosis.significance import (
     fix,
     little,
     plain,
+    thread_of,
     together,
     top,
     total_ns,
@@ -73,8 +74,8 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     named = bool(largest[0].key)  # a script does not tell, and what it cannot tell apart is in here, too
     large = named and taken_ns - total_ns(opened) >= general_policy.kernel_other_share * model.busy_ns
     kind = awaited(model.wait_stacks(OTHER, key=largest[0].key)) if named else None
-    who = _ended_by(largest)
-    other = who is not None and not model.threads_of(who.pid)
+    who, ended = _ended_by(largest)
+    other = who is not None and not model.threads_of(who.pid) and thread_of(model, who.pid) is None
     whom = f", {kind.name}{f' ({who.comm}, {who.pid})' if who else ''}" if kind else ""
     yield conclude(
         model,
@@ -90,7 +91,11 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
         evidence=[
             waits(together(rows), "waits"),
             waits(together(largest), f"of them in {next(iter(names))}"),
-            *([Evidence(f"{who.comm} ({who.pid}) ended most of those", who.pid, "pid", "sched_waking")] if who else []),
+            *(
+                [Evidence(f"{who.comm} ({who.pid}) ended at least {ended:,} of those", ended, "count", "sched_waking")]
+                if who
+                else []
+            ),
         ],
         remedies=[
             *([fix(f"measure who answers: perfdiag latency --pid {who.pid}")] if kind and who and other else []),
@@ -110,13 +115,15 @@ def _headline(names: Mapping[str, int], taken_ns: int, whom: str) -> str:
     return f"Threads are blocked in the kernel in {brief(calls)}{whom}"
 
 
-def _ended_by(rows: Sequence[Row]) -> Other | None:
-    """Return whose threads ended most of these waits; None where no process did, or nobody was asked for its name."""
+def _ended_by(rows: Sequence[Row]) -> tuple[Other | None, int]:
+    """Return whose threads ended most of these waits, and how many; None where no process did, or nobody was asked for
+    its name.  A thread stands for its process where that is not known."""
     ended = sums_by_key(
         ((row.waker_comm, row.waker_pid or row.waker_tid), row.waker_count) for row in rows if row.waker_comm
     )
     (comm, pid), count = next(iter(ended.most_common(1)), (("", 0), 0))
-    return Other(pid, brief(plain(comm)), Relation.PEER) if comm and 2 * count > together(rows).count else None
+    who = Other(pid, brief(plain(comm)), Relation.PEER) if comm and 2 * count > together(rows).count else None
+    return who, count
 
 
 def _fine(model: Model, taken_ns: int) -> Check | Silence:
