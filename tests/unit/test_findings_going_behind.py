@@ -181,14 +181,16 @@ def test_where_the_use_of_groups_is_unknown_the_command_finds_the_one_that_compe
     assert "grep . /sys/fs/cgroup/slice/cpu.weight /sys/fs/cgroup/slice/pod/cpu.weight" in text
 
 
-def test_the_command_raises_the_highest_group_without_the_competitor(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("weight", "raised"), [(100, 400), (5000, 10_000)])
+def test_the_command_raises_the_highest_group_without_the_competitor(tmp_path: Path, weight: int, raised: int) -> None:
     paths = [tmp_path / name for name in ("my pods", "my pods/one", "my pods/one/app")]
     for path, inside in zip(paths, ("7", "", "42"), strict=True):
         path.mkdir()
-        (path / "cpu.weight").write_text("100\n", encoding="ascii")
+        (path / "cpu.weight").write_text(f"{weight}\n", encoding="ascii")
         (path / "cgroup.procs").write_text(f"{inside}\n", encoding="ascii")
     groups = [group(path=str(path), depth=depth) for depth, path in enumerate(paths, 1)]
     found = finding(knowing(waiting("task:7:x").model(), cpu_groups=groups), "CPU-CONTENTION")
     command = found.remedies[0].text.partition(": ")[2].partition("; note")[0]
     subprocess.run(["sh", "-c", command], check=True)
-    assert [(path / "cpu.weight").read_text(encoding="ascii") for path in paths] == ["100\n", "400\n", "100\n"]
+    weights = [int((path / "cpu.weight").read_text(encoding="ascii")) for path in paths]
+    assert weights == [weight, raised, weight]

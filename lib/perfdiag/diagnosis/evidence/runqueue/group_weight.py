@@ -28,8 +28,7 @@ def more_weight(model: Model, competitors: Sequence[int]) -> Remedy | None:
     if group is None:
         return _highest_without(groups, competitors[0]) if competitors else None
     weight = group.weight or 0
-    largest = LARGEST_WEIGHT.get(group.version, LARGEST_WEIGHT[2])
-    wanted = min(largest, runqueue_policy.trial_weight_factor * weight)
+    wanted = min(_largest(group), runqueue_policy.trial_weight_factor * weight)
     return setting(f"{group.path}/{_file(group)}", str(wanted), str(weight)) if wanted > weight else None
 
 
@@ -64,13 +63,20 @@ def _own_ns(model: Model, group: CpuGroup) -> int:
 def _highest_without(groups: Sequence[CpuGroup], competitor: int) -> Remedy:
     """Return the command that raises the weight of the highest group that does not hold a competitor."""
     paths = [shlex.quote(group.path) for group in reversed(groups)]
-    file = _file(groups[0])
-    more = f'echo $(({runqueue_policy.trial_weight_factor} * $(cat "$group/{file}"))) >"$group/{file}"'
+    file, largest = _file(groups[0]), _largest(groups[0])
+    more = (
+        f'weight=$(({runqueue_policy.trial_weight_factor} * $(cat "$group/{file}")));'
+        f' echo $((weight < {largest} ? weight : {largest})) >"$group/{file}"'
+    )
     return fix(
         f"raise the weight of the control group that competes with process {competitor}: for group in"
         f' {" ".join(paths)}; do grep -rqx {competitor} --include=cgroup.procs "$group" || {{ {more}; break; }}; done;'
         f" note the present values first: grep . {' '.join(f'{path}/{file}' for path in paths)}"
     )
+
+
+def _largest(group: CpuGroup) -> int:
+    return LARGEST_WEIGHT.get(group.version, LARGEST_WEIGHT[2])
 
 
 def _file(group: CpuGroup) -> str:
