@@ -248,7 +248,7 @@ struct record {
 	__u64 idled;	      /* it has waited for something to do since then, and read no answer since; 0: neither */
 	__u64 idle_until;     /* the last such wait, when it had its CPU again */
 	struct answer answer; /* that it has got since it waited */
-	__u64 set_off; /* when a timer had set off the call whose answer it has read last; 0: something else did */
+	__u64 set_off_at; /* when a timer had set off the call whose answer it has read last; 0: something else did */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	__u16 tags[TAGS] __attribute__((aligned(8))); /* of details that are used: tag_of(); 0: free */

@@ -9,7 +9,8 @@
  *         but for a look-up of unix ones that nobody has accepted yet, where the target accepts on one.
  * CANNOT  tell requests apart that share a connection at the same time (HTTP/2, pipelines), whose bytes come by other
  *         ways than send and receive (splice() from a socket), or that have no answer; see a client not take an answer
- *         where nobody tries to send more before there is room, or where it is not TCP.
+ *         where nobody tries to send more before there is room, or where it is not TCP; see of MPTCP what is left unread,
+ *         or held back.
  */
 #include "network/datagram.bpf.h"
 #include "network/socket.bpf.h"
@@ -106,7 +107,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	connection->bytes_in += length;
 	record->idled = record->by_time = 0; /* what it does next may be an answer made of that */
 	record->has_read = 1;
-	record->set_off = connection->exchange == EXCHANGE_ANSWERED ? connection->set_off : 0;
+	record->set_off_at = connection->exchange == EXCHANGE_ANSWERED ? connection->set_off_at : 0;
 	note_answer_read(record, connection);
 	read_answer(record, connection, length);
 	if (awaits_number(connection))

@@ -58,8 +58,8 @@ static __always_inline bool is_plain_datagram(const struct connection *connectio
 }
 
 /*
- * The socket of TCP that a connection goes by: its own, of MPTCP (which Go's servers listen for by themselves) the one of
- * the first path, as long as that is there.  NULL: none.
+ * The socket of TCP that a connection goes by: its own, of MPTCP the one of the first path, as long as that is there.
+ * (Servers of Go 1.24 and later listen for MPTCP by themselves.)  NULL: none.
  */
 static __always_inline const struct sock *tcp_path(const struct sock *sock)
 {

@@ -82,8 +82,8 @@ static __always_inline void send_call(struct record *record, const struct sock *
 	/* Who has connected for somebody's request asks for it first: by then the thread may have turned to others. */
 	if (connection->answered || !connection->owner.cookie)
 		take_owner(connection, record);
-	if (connection->answered || !connection->set_off)
-		connection->set_off = set_off_by_timer(record);
+	if (connection->answered || !connection->set_off_at)
+		connection->set_off_at = set_off_by_timer(record);
 	if (knobs.sees_sql && connection->direction == DIRECTION_CONNECTED && note_sql_call(connection, bytes, false))
 		return;
 	connection->pending = 1;
@@ -136,7 +136,7 @@ static __always_inline void connect_state(struct sock *sock, int old, int new, _
 		if (!connection)
 			return;
 		connection->connecting = now;
-		connection->set_off = set_off_by_timer(record);
+		connection->set_off_at = set_off_by_timer(record);
 		take_owner(connection, record);
 		count_for_owner(connection);
 		return;

@@ -46,7 +46,7 @@ __weak __noinline int book_own_timer(struct record *record, struct connection *c
 	if (!record || !connection)
 		return 0;
 	asked = connection->exchange == EXCHANGE_ASKED;
-	until = record->has_read ? record->set_off : set_off_by_timer(record);
+	until = record->has_read ? record->set_off_at : set_off_by_timer(record);
 	if (!until || connection->tid != record->tid || connection->calls > 0)
 		return 0;
 	ns = waited_ns(connection, left, until);

@@ -180,8 +180,8 @@ struct connection {
 	struct socket_id behind; /* the last connection on which it has asked behind a call that was not its own */
 	__u64 behind_at;	 /* when; 0: never, or that was answered */
 	union {
-		__u64 timer_ns; /* who answered what another thread had read was in a wait that a timer ended */
-		__u64 set_off;	/* of a call: when a timer had ended its caller's wait; 0: something else did */
+		__u64 timer_ns;	  /* who answered what another thread had read was in a wait that a timer ended */
+		__u64 set_off_at; /* of a call: when a timer had ended its caller's wait; 0: something else did */
 	};
 	__u64 connecting;	  /* since when; 0: not */
 	__u64 early_cookie;	  /* of a socket there that nobody has read from yet */
