@@ -178,13 +178,6 @@ static __always_inline void note_runner(struct cpu_state *cpu, struct task_struc
 		copy_comm(cpu->runner_names[index].comm, LOAD(task_struct, task, group_leader)->comm);
 }
 
-static __always_inline __u64 throttled_object(struct record *record, struct task_struct *task)
-{
-	if (record->throttled < THROTTLED_DEADLINE)
-		return cpu_cgroup(task);
-	return record->throttled == THROTTLED_DEADLINE ? OBJECT(OBJECT_DEADLINE, 0) : 0;
-}
-
 /* Runnable from `runnable` to now: throttled, waking up an idle CPU, or behind somebody. */
 static __always_inline void book_runnable(struct task_struct *task, struct record *record, struct task_struct *prev,
 					  struct cpu_state *cpu, __u64 runnable, __u64 now)
@@ -195,7 +188,8 @@ static __always_inline void book_runnable(struct task_struct *task, struct recor
 	if (throttled > ns)
 		throttled = ns;
 	if (throttled) {
-		book(record, account_of_throttled(record->throttled), throttled_object(record, task), throttled);
+		book(record, account_of_throttled(record->throttled),
+		     object_of_throttled(record->throttled, cpu_cgroup(task)), throttled);
 		ns -= throttled;
 	}
 	if (!ns)

@@ -43,11 +43,6 @@ enum throttled {
 	THROTTLED_YIELDED,  /* likewise, but it has given up the rest: it wants to wait for its next period */
 };
 
-static inline __u32 account_of_throttled(__u32 throttled)
-{
-	return throttled == THROTTLED_YIELDED ? ACCOUNT_WAIT_TIMER : ACCOUNT_RUNQ_THROTTLED;
-}
-
 /* What a ring of io_uring or a context of libaio has to do, but for what waits until somebody wants something. */
 enum in_flight { IN_FLIGHT_NONE, IN_FLIGHT_SOME, IN_FLIGHT_UNKNOWN };
 
@@ -55,6 +50,19 @@ enum in_flight { IN_FLIGHT_NONE, IN_FLIGHT_SOME, IN_FLIGHT_UNKNOWN };
 #define OBJECT(kind, id) ((__u64)(kind) << 56 | ((__u64)(id) & ((1ULL << 56) - 1)))
 #define OBJECT_KIND(object) ((object) >> 56)
 #define OBJECT_ID(object) ((object) & ((1ULL << 56) - 1))
+
+static inline __u32 account_of_throttled(__u32 throttled)
+{
+	return throttled == THROTTLED_YIELDED ? ACCOUNT_WAIT_TIMER : ACCOUNT_RUNQ_THROTTLED;
+}
+
+/* Its control group, where that is known, is whose quota may be used up. */
+static inline __u64 object_of_throttled(__u32 throttled, __u64 cgroup)
+{
+	if (throttled < THROTTLED_DEADLINE)
+		return cgroup;
+	return throttled == THROTTLED_DEADLINE ? OBJECT(OBJECT_DEADLINE, 0) : 0;
+}
 
 #define FILE_NAME_BYTES 44
 #define REQUEST_NAME_BYTES 55

@@ -100,7 +100,7 @@ void book_open(struct record *record, struct detail spare[OPEN_SEGMENTS])
 	}
 	if (end > since)
 		book(record, &spare, record->throttled ? account_of_throttled(record->throttled) : ACCOUNT_RUNQ_BUSY,
-		     record->throttled == THROTTLED_DEADLINE ? OBJECT(OBJECT_DEADLINE, 0) : 0, end - since);
+		     object_of_throttled(record->throttled, 0), end - since);
 }
 
 struct fold fold_of(const struct record *record)
