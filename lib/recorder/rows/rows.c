@@ -21,12 +21,14 @@
 
 #define ENDS_TRIES 50
 #define ENDS_PAUSE_US 1000
-#define EXIT_ROWS 1000	  /* ended threads that get a row; the others are folded */
-#define THREAD_ROWS 10000 /* likewise of living ones */
-#define ACTIVE_ROWS 1000  /* of those beyond that which do something: most may be the rest of a pool */
-#define ACTIVE_PERIOD_NS 100000000ULL
-#define ACTIVE_PART 100
-#define EXIT_ROW_WALL_NS 10000000ULL /* shorter lives are folded */
+#define EXIT_ROWS 1000		      /* ended threads that get a row; the others are folded */
+#define THREAD_ROWS 10000	      /* likewise of living ones */
+#define ACTIVE_ROWS 1000	      /* of those beyond that which do something: most may be the rest of a pool */
+#define ACTIVE_LIFE_NS 300000000ULL   /* before, the start alone makes a thread look active */
+#define ACTIVE_PERIOD_NS 100000000ULL /* in which an active thread has a turn on a CPU */
+#define ACTIVE_PART 100		      /* or a hundredth of its time */
+#define TURN_SEQUENCE 4		      /* it comes and goes, and each is written between two steps */
+#define EXIT_ROW_WALL_NS 10000000ULL  /* shorter lives are folded */
 #define FUTEX_ROW_NS 1000000ULL
 #define LAST_PASSES 50
 
@@ -107,14 +109,16 @@ static bool asked_for(const struct options *options, const struct record *record
 	return false;
 }
 
-/* Does it do something: switch now and then, or have a CPU, or want one, for a hundredth of its time? */
+/* Does it do something: have turns now and then, or have a CPU, or want one, for a part of its time? */
 static bool is_active(const struct record *record)
 {
-	uint64_t wall_ns = record->at - record->start, ns = 0;
+	uint64_t wall_ns = record->at - record->start, turns = record->sequence / TURN_SEQUENCE, ns = 0;
 
+	if (wall_ns < ACTIVE_LIFE_NS)
+		return false;
 	for (int account = ACCOUNT_CPU_USER; account <= ACCOUNT_RUNQ_THROTTLED; account++)
 		ns += account == ACCOUNT_VM_HALT ? 0 : record->accounts[account].ns;
-	return record->sequence / 4 > wall_ns / ACTIVE_PERIOD_NS || ns > wall_ns / ACTIVE_PART;
+	return turns > wall_ns / ACTIVE_PERIOD_NS || ns > wall_ns / ACTIVE_PART;
 }
 
 /* While it lives. */
