@@ -42,6 +42,7 @@ static __always_inline void begin_call(struct connection *connection, __u64 now)
 	__s64 before;
 
 	count_for_owner(connection);
+	connection->owed = 1;
 	connection->exchange = EXCHANGE_ASKED;
 	connection->begun = connection->asked = now;
 	connection->timed_out = 0;
@@ -106,7 +107,7 @@ __weak __noinline int end_call(struct connection *connection, __u64 now, __u64 h
 	__u64 ns;
 	bool waited;
 
-	if (!connection)
+	if (!connection || !__sync_lock_test_and_set(&connection->owed, 0))
 		return 0;
 	ns = now > connection->asked ? now - connection->asked : 0;
 	connection->exchange = EXCHANGE_ANSWERED;

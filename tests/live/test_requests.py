@@ -206,7 +206,8 @@ def test_what_begins_with_less_than_a_name_is_http_all_the_same(serving: Serving
             answered(connection)
         recording = stopped(recorder)
     found = {name: each.line.count for name, each in exchanged(recording, "accepted").items()}
-    assert found == {" ...": 11}, found
+    # On a busy host both pieces of the first line may be read at once.
+    assert sum(found.values()) == 11 and found.keys() <= {" ...", "POST /upload"}, found
 
 
 def test_an_answer_in_pieces(serving: Serving, attach: Attach) -> None:

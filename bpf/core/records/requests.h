@@ -165,7 +165,10 @@ struct connection {
 		__u64 left_at; /* of a request: the last read has left something unread; 0: nothing */
 		__u32 written; /* of a call, by TCP: what had been written when that came in which is not read yet */
 	};
-	__u64 lay_ns;	       /* later pieces of the request, from readable until read */
+	union {
+		__u64 lay_ns; /* later pieces of the request, from readable until read */
+		__u64 owed;   /* of a call: nobody has seen its answer yet; two CPUs may see it at once */
+	};
 	__u64 peers_ns;	       /* calls made for this request, from sent to answered */
 	__u64 held_ns;	       /* the end of the answer was kept back, part of `last` */
 	__u64 resent_ns;       /* for so long at least such timeouts had kept the answer from the client since `last` */
