@@ -12,7 +12,8 @@ from perfdiag.documents import explanation
 TESTS = Path(__file__).parents[1]
 REAL = ("truth", "incidents", "live", "lab")  # faults made for real
 KINDS = (".py", ".toml")
-NOT_SHOWN = {"MEM-SWAP-IN", "NET-ACCEPT-HERD", "SQL-SLOW-QUERY"}  # rows of blind rounds allow them, whose reports named other findings
+# Rows of blind rounds allow them, whose reports named other findings.
+NOT_SHOWN = {"MEM-SWAP-IN", "NET-ACCEPT-HERD", "SQL-SLOW-QUERY"}
 
 
 def real_faults() -> str:
