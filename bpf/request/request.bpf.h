@@ -193,7 +193,9 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 			return LOOKS_LIKE_NONE;
 		if (bytes <= TLS_HEADER) {
 			keep_beginning(connection, &call, bytes);
-			return LOOKS_NEW; /* too little to tell */
+			if (bytes > sizeof(connection->beginning) && !connection->name)
+				connection->nameless = connection->request ? NAMELESS : NAMELESS_FIRST;
+			return LOOKS_NEW; /* too little to tell what else it is */
 		}
 		connection->multiplexed = connection->name != 0; /* was HTTP: frames of a WebSocket and the like */
 		connection->nameless = connection->request ? NAMELESS : NAMELESS_FIRST;
