@@ -105,14 +105,10 @@ static __always_inline bool sends_unasked(const struct record *record, struct co
 		return false;
 	}
 	connection->tells = 1;
-	if (connection->exchange == EXCHANGE_ASKED || connection->unsure & UNSURE_LATE) {
-		COUNT_EXCHANGES(connection, untimed);
-		if (connection->exchange == EXCHANGE_ASKED)
-			leave(now);
-		connection->exchange = EXCHANGE_NONE;
-	} else {
+	if (connection->exchange == EXCHANGE_ASKED || connection->unsure & UNSURE_LATE)
+		leave_untimed(connection, now);
+	else
 		end_request(connection);
-	}
 	return true;
 }
 

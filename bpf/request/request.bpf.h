@@ -2,6 +2,7 @@
 /* Requests that come in on accepted connections. */
 #pragma once
 #include "request/follow.bpf.h"
+#include "request/message_pause.bpf.h"
 #include "request/ring_queue.bpf.h"
 #include "request/request_name.bpf.h"
 #include "request/read_delay.bpf.h"
@@ -249,45 +250,6 @@ static __always_inline void take_up(struct record *record, struct connection *co
 		turn_to(record, id, connection_at(&record->serving), now);
 }
 
-/* The next piece of a request is later than an acknowledgement that a receiver delays, or than a segment sent again. */
-#define PAUSE_NS 50000000
-#define LONG_PAUSE_NS 250000000
-
-/* Encrypted, so short a message is a frame of HTTP/2 or of a WebSocket that wants no answer: requests have heads. */
-#define TLS_FRAMES_BYTES 90
-
-static __always_inline bool may_want_no_answer(const struct connection *connection)
-{
-	return connection->tls ? connection->bytes_in <= TLS_FRAMES_BYTES : connection->nameless != NAMES;
-}
-
-/* How much later than the last piece the next one was sent, without the time on the way. */
-static __always_inline __u64 pause_before(const struct connection *connection, const struct socket_id *id, __u64 begun)
-{
-	const struct sock *path = NULL;
-	__u64 ns, on_way_ns = 0;
-
-	if (connection->left_at || begun <= connection->arrived)
-		return 0;
-	ns = begun - connection->arrived;
-	if (OBJECT_KIND(connection->object) == OBJECT_PORT)
-		path = tcp_path((const struct sock *)id->address);
-	if (path) /* as long as four windows of a sender that has more; the kernel keeps eight times the round trip */
-		on_way_ns = 4 * 1000ULL * (LOAD(tcp_sock, path, srtt_us) >> 3);
-	return ns > on_way_ns ? ns - on_way_ns : 0;
-}
-
-/*
- * What comes on a connection without names while no answer was sent: more of the same request, or another one, since that
- * one wanted no answer (a statement is closed, a message acknowledged)?  After a long pause, and without a call for the one
- * before, it is another: whichever it is, the server had nothing to do until now.
- */
-static __always_inline bool is_another(const struct record *record, const struct connection *connection, __u64 pause_ns)
-{
-	return pause_ns >= LONG_PAUSE_NS && connection->tid == record->tid && !connection->calls &&
-	       !connection->worked_on && !record->next.cookie;
-}
-
 /* More came before anything of an answer was sent; false: it is another request. */
 static __always_inline bool receive_rest(struct record *record, struct connection *connection,
 					 const struct socket_id *id, __u32 bytes, __u64 begun, __u64 now)
@@ -299,9 +261,7 @@ static __always_inline bool receive_rest(struct record *record, struct connectio
 		connection->paused_ns += pause_ns;
 	}
 	if (is_another(record, connection, pause_ns)) {
-		COUNT_EXCHANGES(connection, untimed);
-		leave(now);
-		connection->exchange = EXCHANGE_NONE;
+		leave_untimed(connection, now);
 		return false;
 	}
 	connection->several |= connection->tid != record->tid;
