@@ -121,14 +121,16 @@ static bool is_active(const struct record *record)
 	return turns > wall_ns / ACTIVE_PERIOD_NS || ns > wall_ns / ACTIVE_PART;
 }
 
+static bool has_room(const struct recorder *recorder, const struct record *record)
+{
+	return recorder->thread_rows < THREAD_ROWS ||
+	       (recorder->thread_rows < THREAD_ROWS + ACTIVE_ROWS && is_active(record));
+}
+
 /* While it lives. */
 static bool keeps_row(struct recorder *recorder, struct thread_entry *entry, const struct record *record)
 {
-	uint64_t most = THREAD_ROWS;
-
-	if (entry && !entry->has_row && recorder->thread_rows >= most && is_active(record))
-		most += ACTIVE_ROWS;
-	if (entry && !entry->has_row && recorder->thread_rows < most) {
+	if (entry && !entry->has_row && has_room(recorder, record)) {
 		entry->has_row = true;
 		recorder->thread_rows++;
 	}

@@ -31,11 +31,11 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
 def _where(samples: CpuSamples, *, kernel: bool) -> str:
     """Return the functions with most samples: "in inflate (zlib) called by load (app)"; of the kernel's only who called
     it, if that is known: that is what the program can change."""
+    if kernel and (callers := samples.entrances()):
+        return f"called by {', '.join(callers)}"
     hottest = samples.hottest(SHOWN, kernel=kernel)
     hot = [each for each in hottest if each.part.share > max(each.part.error, WORTH_NAMING)]
-    called = called_by(samples, kernel=kernel) if len(hot) == 1 or kernel else ""
-    if kernel and called:
-        return called.strip()
+    called = called_by(samples) if len(hot) == 1 and not kernel else ""
     return f"in {' and '.join(map(_named, hot))}{called}" if hot else ""
 
 

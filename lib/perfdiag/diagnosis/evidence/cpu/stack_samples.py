@@ -216,10 +216,9 @@ def part_of(count: int, whole: int) -> Part:
     return Part(share, error if 0 < count < whole else min(1.0, 3 / whole), count)
 
 
-def called_by(samples: CpuSamples, *, kernel: bool = False) -> str:
-    """Return " called by busy (server.js:6), renderPage (server.js:11)" of the hottest function, or of the kernel; or
-    ""."""
-    callers = samples.entrances() if kernel else samples.callers()
+def called_by(samples: CpuSamples) -> str:
+    """Return " called by busy (server.js:6), renderPage (server.js:11)" of the hottest function, or ""."""
+    callers = samples.callers()
     return f" called by {', '.join(callers)}" if callers else ""
 
 

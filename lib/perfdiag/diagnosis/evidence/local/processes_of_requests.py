@@ -68,19 +68,18 @@ def waiting_for_processes(model: Model) -> Finding | None:
     if time is None or found is None or sum(found.ns.values()) < general_policy.fault_share * time.ns:
         return None
     ns = sum(found.ns.values())
-    samples = _samples(model)
-    work = main_work(model, samples) if samples else None
+    mostly, computed = _computed(model)
     listed = ", ".join(f"{plain(comm)} ({number:,})" for comm, number in found.names)
     return conclude(
         model,
         # of the threads' time the part that has this part of the requests'
         {name: part * model.ns(name) // time.accounts[name] for name, part in found.ns.items() if part},
-        headline=f"{found.headline}{f' (mostly {work.where})' if work else ''}",
+        headline=f"{found.headline}{mostly}",
         claim=f"Requests wait {duration(ns)}, {percent(ns / time.ns)} of their time, for processes that they start,"
         f" while those compute: {listed}.",
         mechanism=Mechanism.WORK,
         departs=False,
-        evidence=[_lives(found), *_functions(samples), *([work.evidence] if work else [])],
+        evidence=[_lives(found), *computed],
         remedies=[
             fix(
                 "start fewer processes: keep a result that does not change, use a library instead of a program, or"
@@ -130,16 +129,13 @@ def _lives(found: _Awaited) -> Evidence:
     return Evidence(text, float(found.count), "count", "ledger")
 
 
-def _samples(model: Model) -> CpuSamples | None:
-    """Return the CPU samples of processes that have ended, if there are any."""
+def _computed(model: Model) -> tuple[str, list[Evidence]]:
+    """Return what processes that have ended mostly do, for a headline, " (mostly with close())" or "", and in which
+    functions they compute."""
     ended = {stack.pid for stack in model.stacks} - _staying(model)
-    return CpuSamples(model, *ended) if ended else None
-
-
-def _functions(samples: CpuSamples | None) -> list[Evidence]:
-    """Return in which functions these processes compute."""
-    return (
-        functions_evidence(samples.hottest(), f" of {samples.count:,} CPU samples in these processes")
-        if samples
-        else []
-    )
+    if not ended:
+        return "", []
+    samples = CpuSamples(model, *ended)
+    functions = functions_evidence(samples.hottest(), f" of {samples.count:,} CPU samples in these processes")
+    work = main_work(model, samples)
+    return (f" (mostly {work.where})", [*functions, work.evidence]) if work else ("", functions)
