@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,7 +109,23 @@ def test_who_is_in_the_session_of_the_target_is_not_lowered_together_with_it() -
     """Three hogs beside a worker of one shell: `echo 10 >/proc/PID/autogroup` of theirs was also the worker's."""
     text = nice_in([], "1").remedies[-1].text
     same, other = "renice -n 10 -p $(ls /proc/7/task)", "echo 10 >/proc/7/autogroup"
-    assert f"if grep -q -e '/autogroup-82 ' /proc/7/autogroup; then {same}; else {other}; fi;" in text
+    assert f"if grep -qv -e '/autogroup-82 ' /proc/7/autogroup; then {other}; else {same}; fi;" in text
+
+
+@pytest.fixture
+def sleepers() -> Iterator[tuple[int, int, int]]:
+    """Two processes of a session and one of another, by their pids."""
+    script = ["sh", "-c", "sleep 60 & echo $!; exec sleep 60"]
+    alike = subprocess.Popen(script, start_new_session=True, stdout=subprocess.PIPE)
+    apart = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
+        assert alike.stdout
+        yield alike.pid, int(alike.stdout.readline()), apart.pid
+    finally:
+        os.killpg(alike.pid, signal.SIGKILL)
+        for ended in (alike, apart):
+            ended.kill()
+            ended.wait()
 
 
 @pytest.mark.skipif(
@@ -115,23 +133,17 @@ def test_who_is_in_the_session_of_the_target_is_not_lowered_together_with_it() -
     or Path("/proc/sys/kernel/sched_autogroup_enabled").read_text(encoding="ascii") != "1\n",
     reason="sessions do not count here",
 )
-def test_the_command_lowers_the_session_of_others_and_else_the_nice_value() -> None:
-    own = Path("/proc/self/autogroup").read_text(encoding="ascii")
+def test_the_command_lowers_the_session_of_others_and_else_the_nice_value(sleepers: tuple[int, int, int]) -> None:
+    target, alike, apart = sleepers
+    own = Path(f"/proc/{target}/autogroup").read_text(encoding="ascii")
     known = replace(process("0-3"), session=int(own.split()[0].rpartition("-")[2]), session_nice=0)
     settings = {"kernel/sched_autogroup_enabled": "1"}
-    model = knowing(waiting("task:7:x").model(), processes={100: known}, sysctl=settings)
-    started = [subprocess.Popen(["sleep", "60"], start_new_session=apart) for apart in (False, True)]
-    try:
-        text = go_behind(model, [("sleep", process.pid) for process in started])
-        command = text.partition(": ")[2].partition("; note")[0]
-        subprocess.run(["sh", "-c", command], check=True, capture_output=True)
-        assert Path("/proc/self/autogroup").read_text(encoding="ascii") == own
-        assert [os.getpriority(os.PRIO_PROCESS, process.pid) for process in started] == [10, 0]
-        assert Path(f"/proc/{started[1].pid}/autogroup").read_text(encoding="ascii").endswith("nice 10\n")
-    finally:
-        for ended in started:
-            ended.kill()
-            ended.wait()
+    model = knowing(waiting("task:7:x").model(), processes={target: known}, sysctl=settings)
+    command = go_behind(model, [("sleep", alike), ("sleep", apart)]).partition(": ")[2].partition("; note")[0]
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+    assert Path(f"/proc/{target}/autogroup").read_text(encoding="ascii") == own
+    assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in (alike, apart)] == [10, 0]
+    assert Path(f"/proc/{apart}/autogroup").read_text(encoding="ascii").endswith("nice 10\n")
 
 
 def test_the_weight_of_its_own_group_is_raised_from_what_it_is_and_quoted() -> None:

@@ -27,7 +27,8 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
     yields = f"renice -n 10 -p $(ls /proc/{pid}/task)"
     if sessions := _sessions(model):
         names = " ".join(f"-e '/autogroup-{session} '" for session in sessions)
-        yields = f"if grep -q {names} /proc/{pid}/autogroup; then {yields}; else echo 10 >/proc/{pid}/autogroup; fi"
+        # The file of a process that is in no session's group is empty: its own nice value counts.
+        yields = f"if grep -qv {names} /proc/{pid}/autogroup; then echo 10 >/proc/{pid}/autogroup; else {yields}; fi"
     if len(named) > 1:
         yields = f"for pid in {' '.join(str(each) for _, each in named)}; do {yields}; done"
     pids = ",".join(str(each) for each in [*(each for _, each in named), *([own] if own else [])])
