@@ -173,7 +173,7 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 		send_call(record, sock, connection, length, now);
 	}
 	connection->bytes_out += length;
-	connection->held = is_held(sock);
+	connection->held = holder_of(sock);
 	return 0;
 }
 

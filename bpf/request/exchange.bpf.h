@@ -119,7 +119,7 @@ __weak __noinline int end_call(struct connection *connection, __u64 now, __u64 h
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
 	add_bytes(sum, connection);
-	__sync_fetch_and_add(&sum->held_ns, held_ns < ns ? held_ns : ns);
+	add_held(sum, connection->held == HELD_BY_CORK, held_ns < ns ? held_ns : ns);
 	if (connection->sql.running)
 		end_sql_call(connection, ns);
 	waited = inside.requests > inside.calls;

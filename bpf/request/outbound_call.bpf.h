@@ -3,7 +3,7 @@
 #pragma once
 #include "request/follow.bpf.h"
 #include "request/own_timer.bpf.h"
-#include "network/unacknowledged.bpf.h"
+#include "network/held.bpf.h"
 #include "sql/sql_call.bpf.h"
 
 #define ASKED_AGAIN_NS 100000000 /* after so long a look-up is sent once more; before, it is another one beside it */

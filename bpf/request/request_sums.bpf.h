@@ -119,6 +119,11 @@ static __always_inline void add(__u64 *sum, __u64 more)
 		__sync_fetch_and_add(sum, more);
 }
 
+static __always_inline void add_held(struct exchange_sum *sum, bool corked, __u64 ns)
+{
+	add(corked ? &sum->corked_ns : &sum->held_ns, ns);
+}
+
 /* May the request have been none, and was that what took the time? */
 static __always_inline bool is_unsure(const struct connection *connection, __u64 ns)
 {
@@ -201,7 +206,7 @@ __weak __noinline int end_request(struct connection *connection)
 	add(&sum->peers_ns, connection->peers_ns);
 	add(&sum->untaken_ns, connection->untaken_ns);
 	add(&sum->untaken_limit_ns[most_often(connection)], connection->untaken_ns);
-	add(&sum->held_ns, connection->held_ns);
+	add_held(sum, connection->corked, connection->held_ns);
 	add(&sum->resent, connection->resent_ns != 0);
 	add(&sum->resent_ns, connection->resent_ns);
 	add(&sum->turns, connection->turned);

@@ -1,17 +1,20 @@
-"""NET-DELAYED-ACK of answers: what this host's kernel holds back of them."""
+"""NET-DELAYED-ACK of answers, and NET-CORKED: what this host's kernel holds back of what is sent."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Finding, Severity, Silence
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import HELD
+from perfdiag.model.requests.request_time import CORKED, HELD
 
 from unit.support import Builder
+from unit.support.exchanges import served
 from unit.support.judging import check, finding, outcomes
 
-DELAYED = "NET-DELAYED-ACK"
+DELAYED, UNCORKED = "NET-DELAYED-ACK", "NET-CORKED"
 
 
 def answering(held: str | None, unsure: int = 0) -> Model:
@@ -80,3 +83,46 @@ def test_answers_that_the_path_holds_back_are_of_the_path(socket: dict[str, int]
     builder.socket("peer:10.0.0.2:40000", local="10.0.0.9:80", waits_congestion=10, **socket)
     found = {each.id: each.claims.get(HELD, 0) for each in diagnose(builder.model()).findings}
     assert {id for id, ns in found.items() if ns} == {cause} and found[cause] == 8_600_000_000
+
+
+def corked_answers(ns: str) -> Builder:
+    """A worker that answers forty-five requests within 207 ms each, kept back for so long together."""
+    builder = Builder().thread("worker", cpu_user="100 ms", net_request="9 s")
+    return builder.exchange(
+        "port:80", "accepted", {"207 ms": 45}, name="GET /", accounts={"cpu.user": "90 ms"}, corked_ns=ns
+    )
+
+
+def corked_calls(ns: str) -> Builder:
+    """A worker that asks forty-five times and waits for 207 ms each time."""
+    peer = "peer:10.0.0.1:80"
+    builder = Builder().thread("asking", cpu_user="100 ms").row("net.receive", peer, durations={"207 ms": 45})
+    builder.socket(peer, local="10.0.0.9:40000")
+    return builder.exchange(peer, "connected", {"207 ms": 45}, corked_ns=ns)
+
+
+def test_answers_that_wait_in_a_corked_socket() -> None:
+    found = finding(corked_answers("9 s").model(), UNCORKED)
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.HIGH
+    assert "200 ms each" in found.claim and dict(found.claims) == {CORKED: 9_000_000_000}
+    assert diagnose(corked_answers("9 s").model()).findings[0].id == UNCORKED
+
+
+def test_calls_that_wait_in_a_corked_socket_are_not_the_peers() -> None:
+    model = corked_calls("9 s").model()
+    found = finding(model, UNCORKED)
+    assert found.severity is Severity.WARNING and sum(found.claims.values()) == 9_000_000_000
+    assert [each.id for each in diagnose(model).findings if each.severity is Severity.WARNING] == [UNCORKED]
+
+
+@pytest.mark.parametrize("builder", [corked_answers, corked_calls])
+def test_what_leaves_at_once_was_not_corked(builder: Callable[[str], Builder]) -> None:
+    assert check(builder("0 ms").model(), UNCORKED).number == 0
+
+
+def test_of_a_recording_without_it_nothing_is_known_of_corked_sockets() -> None:
+    builder = Builder().thread("worker")
+    for line in served(45, 207_000_000, corked_ns=None):
+        builder.line(line)
+    (silence,) = outcomes(builder.model(), UNCORKED)
+    assert isinstance(silence, Silence)

@@ -24,6 +24,13 @@ enum unsure {
 	UNSURE_PAUSES = 4, /* the request came in pieces, with pauses, and no name tells where it begins */
 };
 
+/* For what the kernel of this host keeps back what was sent last. */
+enum holder {
+	HELD_BY_NOBODY,
+	HELD_BY_NAGLE, /* until the peer has acknowledged what was sent before */
+	HELD_BY_CORK,  /* until more is sent, or the socket uncorked; for 200 ms at most (tcp_check_probe_timer()) */
+};
+
 /* What comes is no plain text that names requests. */
 enum nameless {
 	NAMES,
@@ -124,7 +131,7 @@ struct connection {
 	__u8 nameless;	      /* enum nameless */
 	__u8 tls;	      /* enum tls */
 	__u8 turned;	      /* the thread came from another connection that is still open */
-	__u8 held;	      /* the kernel has kept the last of what was sent back, small as it is */
+	__u8 held;	      /* enum holder: the last of what was sent is kept back, small as it is */
 	__u8 timed_out;	      /* a wait for the answer to this call has ended by time */
 	__u8 awaited;	      /* somebody watches this socket, of datagrams, for what comes when the window ends */
 	__u8 tells;	      /* the target has sent what nobody asked for */
@@ -191,6 +198,7 @@ struct connection {
 	__u64 early_at;		  /* since when there is something to read on that one */
 	__u32 pending;		  /* look-ups without an answer yet */
 	__u8 limits[SEND_LIMITS]; /* how often each kept the answer from being written on, up to 255 */
+	__u8 corked;		  /* `held_ns` was HELD_BY_CORK */
 	char beginning[3];
 	struct request_part {
 		__u64 ns;
@@ -245,7 +253,8 @@ struct exchange_sum {
 	__u64 untaken_ns;		     /* of requests, while what clients had not taken filled send buffers */
 	__u64 untaken_limit_ns[SEND_LIMITS]; /* of those, by what mostly kept each request's answer */
 	__u64 held_ns; /* until the last of what was asked, or answered, had left this host, kept back by its kernel */
-	__u64 resent;  /* requests of whose answers segments were sent again by a timeout, after the last was written */
+	__u64 corked_ns; /* the same, but kept back for more that the sender had said would come */
+	__u64 resent; /* requests of whose answers segments were sent again by a timeout, after the last was written */
 	__u64 resent_ns;
 	__u64 awaited; /* of those by UDP that are open: somebody watches their socket */
 	__u64 parts_ns[ACCOUNT_COUNT];

@@ -130,7 +130,9 @@ UNDECLARED: Mapping[Pair, str] = {
             f"of one connection several may be true{_BOTH}",
             "NET-CHATTY NET-DELAYED-ACK, NET-CHATTY NET-DNS-SLOW, NET-DELAYED-ACK SQL-CHATTY,"
             " NET-DNS-SLOW SQL-CHATTY, NET-CONGESTION NET-RECEIVER-WINDOW,"
-            " NET-DELAYED-ACK NET-DNS-SLOW, NET-RETRANSMITS NET-SLOW-CLIENT",
+            " NET-DELAYED-ACK NET-DNS-SLOW, NET-RETRANSMITS NET-SLOW-CLIENT,"
+            " NET-CHATTY NET-CORKED, NET-CORKED NET-DELAYED-ACK, NET-CORKED NET-DNS-SLOW,"
+            " NET-CORKED NET-RETRANSMITS, NET-CORKED NET-SLOW-CLIENT, NET-CORKED SQL-CHATTY",
         ),
         ("the other end of a connection is the target's own, or not", "NET-PEER-SLOW NET-SELF-SLOW"),
         (

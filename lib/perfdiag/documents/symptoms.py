@@ -44,6 +44,7 @@ SYMPTOMS = (
             "NET-CHATTY",
             "SQL-CHATTY",
             "NET-DELAYED-ACK",
+            "NET-CORKED",
             "NET-SELF-SLOW",
             "CONCURRENCY-LIMIT",
             "IPC-PEER-SLOW",

@@ -199,6 +199,13 @@ ACCOUNTS: tuple[Account, ...] = (
         of_requests=True,
     ),
     Account(
+        "request.corked",
+        "it is answered, and the end of the answer waits for more to be sent, or for its socket to be uncorked",
+        "answer corked",
+        recorded=False,
+        of_requests=True,
+    ),
+    Account(
         "request.resent",
         "it is answered, and what was lost of the answer on the way is sent again",
         "answer lost and resent",

@@ -61,6 +61,7 @@ static void write_slow(struct json *json, const struct exchange_sum *slow)
 	json_u64(json, "over_slo_arriving_ns", slow->arriving_ns);
 	json_u64(json, "over_slo_peers_ns", slow->peers_ns);
 	json_u64(json, "over_slo_held_ns", slow->held_ns);
+	json_u64(json, "over_slo_corked_ns", slow->corked_ns);
 	json_u64(json, "over_slo_resent_ns", slow->resent_ns);
 	json_u64(json, "over_slo_untaken_ns", slow->untaken_ns);
 	write_parts(json, "over_slo_accounts", slow->parts_ns);
@@ -143,6 +144,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "retries", sum->retries);
 	json_u64(json, "busy_ns", sum->busy_ns);
 	json_u64(json, "held_ns", sum->held_ns);
+	json_u64(json, "corked_ns", sum->corked_ns);
 	json_u64(json, "resent", sum->resent);
 	json_u64(json, "resent_ns", sum->resent_ns);
 	json_u64(json, "untaken_ns", sum->untaken_ns);

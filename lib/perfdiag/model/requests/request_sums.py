@@ -15,6 +15,7 @@ ARRIVING = "request.arriving"  # its first byte has been read, its last has not 
 QUEUED = "request.queued"  # it has arrived, and who serves is with others
 UNTAKEN = "request.untaken"  # the send buffer is full of what its client has not taken
 HELD = "request.held"  # answered, and this host's kernel keeps the end of the answer back
+CORKED = "request.corked"  # answered, and the end of the answer waits for more, or for the socket to be uncorked
 RESENT = "request.resent"  # answered, and what was lost of the answer on the way is sent again
 REST = "request.rest"  # what nothing here tells of: in other hands, or a wait that no socket shows
 
@@ -32,6 +33,7 @@ class Sums:
     arriving_ns: int = 0
     peers_ns: int = 0
     held_ns: int = 0
+    corked_ns: int = 0
     resent_ns: int = 0
     untaken_ns: int = 0
     accounts: Mapping[str, int] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class Sums:
             max(0, self.arriving_ns + times * other.arriving_ns),
             max(0, self.peers_ns + times * other.peers_ns),
             max(0, self.held_ns + times * other.held_ns),
+            max(0, self.corked_ns + times * other.corked_ns),
             max(0, self.resent_ns + times * other.resent_ns),
             max(0, self.untaken_ns + times * other.untaken_ns),
             {name: max(0, self.accounts.get(name, 0) + times * other.accounts.get(name, 0)) for name in names},
@@ -67,6 +70,7 @@ def of_all(line: schema.Exchange) -> Sums:
         line.arriving_ns,
         line.peers_ns,
         line.held_ns or 0,
+        line.corked_ns or 0,
         line.resent_ns or 0,
         line.untaken_ns or 0,
         {part.account: part.sum_ns for part in line.accounts},
@@ -83,6 +87,7 @@ def of_slow(line: schema.Exchange) -> Sums:
         line.over_slo_arriving_ns,
         line.over_slo_peers_ns,
         line.over_slo_held_ns,
+        line.over_slo_corked_ns,
         line.over_slo_resent_ns,
         line.over_slo_untaken_ns,
         {part.account: part.sum_ns for part in line.over_slo_accounts},
@@ -110,6 +115,7 @@ def accounts_of(of: Sums, parked: Mapping[tuple[str, str], int]) -> dict[str, in
         accounts[account] += ns
     accounts[QUEUED] = min(of.read_delay_ns, of.ns)
     accounts[HELD] = min(of.held_ns, of.ns)
+    accounts[CORKED] = min(of.corked_ns, of.ns)
     accounts[RESENT] = min(of.resent_ns, of.ns)
     accounts[REST] = max(0, of.ns - sum(accounts.values()))
     for source, into, ns in _moved(accounts, of):

@@ -13,6 +13,7 @@ from perfdiag.model.requests.news import without_news
 from perfdiag.model.requests.parked_time import Parked, scaled
 from perfdiag.model.requests.request_sums import (
     ARRIVING,
+    CORKED,
     HELD,
     PEERS,
     QUEUED,
@@ -49,7 +50,7 @@ TOLERABLE_UNSURE = 0.5
 class RequestTime:
     """What the time of all requests together consists of.
 
-    The accounts, and ARRIVING, PEERS, QUEUED, UNTAKEN, HELD, RESENT and REST among them, add up to `ns`.
+    The accounts, and ARRIVING, PEERS, QUEUED, UNTAKEN, HELD, CORKED, RESENT and REST among them, add up to `ns`.
     """
 
     count: int
@@ -287,6 +288,7 @@ def _divided(accounts: Mapping[str, int], finer: Mapping[str, Mapping[str, int]]
 
 __all__ = [
     "ARRIVING",
+    "CORKED",
     "ENOUGH_REQUESTS",
     "HELD",
     "PEERS",

@@ -29,7 +29,7 @@ PART_AND_WHOLE_COUNTS = (
     ("over_slo_unsure", "over_slo"),
     ("over_slo_unsure", "unsure"),
 )
-ANSWERING = ("held", "resent", "untaken")
+ANSWERING = ("held", "corked", "resent", "untaken")
 PARTS = ("read_delay", "unread_error", "arriving", *ANSWERING)
 PART_AND_WHOLE_NS = (
     ("over_slo_ns", "sum_ns"),

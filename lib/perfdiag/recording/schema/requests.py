@@ -90,6 +90,8 @@ class Exchange(Line, tag="exchange"):
     over_slo_accounts: PartSums = []
     held_ns: Nanoseconds | None = None  # while this host's kernel kept the last piece sent back (Nagle)
     over_slo_held_ns: Nanoseconds = 0
+    corked_ns: Nanoseconds | None = None  # likewise, while it waited for more that the sender had said would come
+    over_slo_corked_ns: Nanoseconds = 0
     # Requests of whose answers segments were sent again by a timeout, after the last byte was written.
     resent: Count = 0
     resent_ns: Nanoseconds | None = None  # for so long at least that kept them from the client

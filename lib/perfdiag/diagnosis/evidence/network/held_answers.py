@@ -1,6 +1,8 @@
-"""Answers whose end the kernel holds back until the client has acknowledged the rest: part of NET-DELAYED-ACK."""
+"""Answers whose end the kernel holds back: until the client has acknowledged the rest (part of NET-DELAYED-ACK), or
+until the target sends more (part of NET-CORKED)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
@@ -14,35 +16,56 @@ from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
-from perfdiag.model.requests.request_time import HELD
+from perfdiag.model.requests.request_time import CORKED, HELD
+from perfdiag.recording import schema
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Exchanges of which the last piece was kept back, and of requests how long that was, of all their time."""
+
+    exchanges: Sequence[Exchange]
+    ns_of: Callable[[schema.Exchange], int | None]
+    of_requests_ns: int = 0
+    severity: Severity = Severity.INFO
+
+    def ns(self) -> int:
+        """Return for how long, all together."""
+        return sum(self.ns_of(each.line) or 0 for each in self.exchanges)
+
+    def mean(self) -> str:
+        """Return for how long each was."""
+        return duration(self.ns() // max(1, sum(each.line.count for each in self.exchanges)))
+
+    def evidence(self) -> list[Evidence]:
+        """Return the names of which most time was kept back."""
+        return [self._evidence(each) for each in self.exchanges[:2]]
+
+    def _evidence(self, each: Exchange) -> Evidence:
+        line, ns = each.line, self.ns_of(each.line) or 0
+        text = f"{duration(ns)} of {duration(line.sum_ns)} in {plural(line.count, 'request')} {each.title}"
+        return Evidence(f"{text} after their last byte was written", float(ns), "ns", "tcp_sock")
 
 
 def held_answers(model: Model) -> Finding | None:
     """Return one finding for all names together, or None if clients hardly wait for the ends of answers."""
-    time = model.request_time
-    # Where the time of requests is not known, a name counts whose answers are mostly held.
-    least = network_policy.retransmits_explain_share if time is None else 0
-    served = (each for each in model.exchanges if each.served and _ns(each) and not holds_back(model, each))
-    held = sorted((each for each in served if _ns(each) >= least * each.line.sum_ns), key=lambda each: -_ns(each))
+    served = [each for each in model.exchanges if each.served and not holds_back(model, each)]
     of_path_ns = held_ns(model, lost=True) + held_ns(model, lost=False)
-    of_requests_ns = time.accounts.get(HELD, 0) - of_path_ns if time else 0
-    if not held or (time is not None and not felt(model, 0, of_requests_ns)):
-        return None
-    how = severity(model, 0, of_requests_ns, loop_ns=sum(map(_ns, held)))
-    if time is None and how is Severity.INFO:
+    held = _kept(model, served, HELD, lambda line: line.held_ns, of_path_ns)
+    if held is None:
         return None
     return conclude(
         model,
-        {HELD: of_requests_ns} if of_requests_ns else {},
+        {HELD: held.of_requests_ns} if held.of_requests_ns else {},
         headline="The kernel holds answers back until clients acknowledge their first pieces",
         claim=(
             f"Answers leave this host late: {subject(model)} writes them in small pieces, and the kernel holds the last"
-            f" piece back until the client has acknowledged the others, {_mean(held)} each."
+            f" piece back until the client has acknowledged the others, {held.mean()} each."
         ),
         mechanism=Mechanism.SLOW,
-        severity=how,
+        severity=held.severity,
         doubts=[not_followed(model)],
-        evidence=[_evidence(each) for each in held[:2]],
+        evidence=held.evidence(),
         remedies=[
             fix(
                 f"set {without_delay(model)} on the accepted connections, or write each answer at once: writev, a"
@@ -54,15 +77,31 @@ def held_answers(model: Model) -> Finding | None:
     )
 
 
-def _ns(exchange: Exchange) -> int:
-    return exchange.line.held_ns or 0
+def corked_answers(model: Model) -> Kept | None:
+    """Return the answers whose last piece waited for more from the target, or None if clients hardly wait for these."""
+    served = [each for each in model.exchanges if each.served]
+    return _kept(model, served, CORKED, lambda line: line.corked_ns)
 
 
-def _mean(held: Sequence[Exchange]) -> str:
-    return duration(sum(map(_ns, held)) // max(1, sum(each.line.count for each in held)))
-
-
-def _evidence(each: Exchange) -> Evidence:
-    line = each.line
-    text = f"{duration(_ns(each))} of {duration(line.sum_ns)} in {plural(line.count, 'request')} {each.title}"
-    return Evidence(f"{text} after their last byte was written", float(_ns(each)), "ns", "tcp_sock")
+def _kept(
+    model: Model,
+    served: Sequence[Exchange],
+    account: str,
+    ns_of: Callable[[schema.Exchange], int | None],
+    of_path_ns: int = 0,
+) -> Kept | None:
+    """Return those of `served` that are kept back, without `of_path_ns` of the requests' time in the account; None if
+    that hardly matters."""
+    time = model.request_time
+    # Where the time of requests is not known, a name counts whose answers are mostly held.
+    least = network_policy.retransmits_explain_share if time is None else 0
+    parts = [(ns_of(each.line) or 0, each) for each in served]
+    found = [(ns, each) for ns, each in parts if ns and ns >= least * each.line.sum_ns]
+    of_requests_ns = time.accounts.get(account, 0) - of_path_ns if time else 0
+    if not found or (time is not None and not felt(model, 0, of_requests_ns)):
+        return None
+    how = severity(model, 0, of_requests_ns, loop_ns=sum(ns for ns, _ in found))
+    if time is None and how is Severity.INFO:
+        return None
+    ranked = [each for _, each in sorted(found, key=lambda pair: -pair[0])]
+    return Kept(ranked, ns_of, of_requests_ns, how)

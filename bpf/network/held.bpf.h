@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What this host's kernel keeps back of what was sent, until the peer has acknowledged what came before. */
+/* What this host's kernel keeps back of what was sent, until the peer has acknowledged what came before, or more is sent. */
 #pragma once
 #include "request/connection.bpf.h"
 
@@ -8,18 +8,22 @@
 #define TCP_NAGLE_CORK 2
 
 /*
- * Did the last piece stay here though path and peer have room for it?  As one does that is smaller than a segment, until
- * all before it is acknowledged (Nagle's algorithm).  TCP_NODELAY holds nothing, and what TCP_CORK holds waits for the
- * sender.
+ * Why does the last piece stay here though path and peer have room for it?  It is smaller than a segment, and waits until
+ * all before it is acknowledged (Nagle's algorithm, which TCP_NODELAY turns off), or for more from the sender, who has
+ * said that more comes: TCP_CORK, or MSG_MORE, of which nothing is left but that nothing else would hold it.
  */
-static __always_inline bool is_held(struct sock *sock)
+static __always_inline enum holder holder_of(struct sock *sock)
 {
 	const struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sock);
+	__u8 nonagle;
 
-	return tcp && tcp->write_seq != tcp->snd_nxt && tcp->snd_nxt != tcp->snd_una &&
-	       tcp->write_seq - tcp->snd_nxt < tcp->mss_cache && tcp->write_seq - tcp->snd_una <= tcp->snd_wnd &&
-	       tcp->packets_out < tcp->snd_cwnd &&
-	       !(BPF_CORE_READ_BITFIELD(tcp, nonagle) & (TCP_NAGLE_OFF | TCP_NAGLE_CORK));
+	if (!tcp || tcp->write_seq == tcp->snd_nxt || tcp->write_seq - tcp->snd_nxt >= tcp->mss_cache ||
+	    tcp->write_seq - tcp->snd_una > tcp->snd_wnd || tcp->packets_out >= tcp->snd_cwnd)
+		return HELD_BY_NOBODY;
+	nonagle = BPF_CORE_READ_BITFIELD(tcp, nonagle);
+	if ((nonagle & TCP_NAGLE_CORK) || tcp->snd_nxt == tcp->snd_una)
+		return HELD_BY_CORK;
+	return nonagle & TCP_NAGLE_OFF ? HELD_BY_NOBODY : HELD_BY_NAGLE;
 }
 
 /* How long after `since` TCP has sent something last, to a tick; `now` at most. */
@@ -45,9 +49,11 @@ static __always_inline void let_go(const struct sock *sock, struct connection *c
 {
 	__u64 ns, most_ns = at > connection->last ? at - connection->last : 0;
 
-	if (!connection->held || connection->direction != DIRECTION_ACCEPTED)
+	__u8 held = connection->held;
+
+	if (!held || connection->direction != DIRECTION_ACCEPTED)
 		return;
-	connection->held = 0;
+	connection->held = HELD_BY_NOBODY;
 	ns = sent_after_ns(sock, connection->last, now);
 	if (ns > most_ns)
 		ns = most_ns;
@@ -55,4 +61,5 @@ static __always_inline void let_go(const struct sock *sock, struct connection *c
 		return;
 	connection->last += ns;
 	connection->held_ns = ns;
+	connection->corked = held == HELD_BY_CORK;
 }
