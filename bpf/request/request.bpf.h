@@ -7,6 +7,7 @@
 #include "request/request_name.bpf.h"
 #include "request/read_delay.bpf.h"
 #include "request/own_timer.bpf.h"
+#include "request/tls_frames.bpf.h"
 
 /* What the thread has run since its last switch is the request's that it serves, on that connection. */
 static __always_inline void credit(struct record *record, struct connection *connection, __u64 now)
@@ -134,15 +135,18 @@ enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
 /* "HTTP/1.1 100 Continue": all that was answered before the rest of a request came. */
 #define CONTINUE_BYTES 25
 
-/* Of TLS only the beginnings of records of data are requests. */
-static __always_inline enum looks look_at_tls(struct connection *connection, const char *text)
+/* Of TLS only the beginnings of records of data are requests: the first of what was read, or behind a handshake's last. */
+static __always_inline enum looks look_at_tls(struct connection *connection, const char *text, __u32 bytes)
 {
 	__u32 type = tls_type(text);
 
 	if (type == TLS_HANDSHAKE && !connection->tls)
 		connection->tls = TLS_SHAKES;
-	if (type != TLS_DATA || is_tls_own(text, connection->tls == TLS_SHAKES))
-		return LOOKS_LIKE_NONE;
+	note_offer(connection, bytes);
+	if (type != TLS_DATA || is_tls_own(text, connection->tls == TLS_SHAKES)) {
+		if (connection->tls == TLS_TALKS || !(look_at_records(connection, bytes) & RECORDS_ASK))
+			return LOOKS_LIKE_NONE;
+	}
 	connection->tls = TLS_TALKS;
 	return LOOKS_NEW;
 }
@@ -190,8 +194,10 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 		return LOOKS_LIKE_REST; /* whatever it begins with */
 	read_call(bpf_get_current_task_btf(), &call);
 	if (!find_text(&naming, &call)) {
-		if (connection->tls)
+		if (connection->tls) {
+			note_offer(connection, bytes);
 			return LOOKS_LIKE_NONE;
+		}
 		if (bytes <= TLS_HEADER) {
 			keep_beginning(connection, &call, bytes);
 			if (bytes > sizeof(connection->beginning) && !connection->name)
@@ -203,7 +209,7 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 		return LOOKS_NEW;
 	}
 	if (connection->tls || tls_type(naming.text))
-		return look_at_tls(connection, naming.text);
+		return look_at_tls(connection, naming.text, bytes);
 	if (naming.frames || *(__u32 *)naming.text == HTTP2_PREFACE) {
 		connection->multiplexed = 1;
 		connection->nameless = NAMELESS;
@@ -275,6 +281,20 @@ static __always_inline bool receive_rest(struct record *record, struct connectio
 	return true;
 }
 
+/* Its requests are told apart by its own frames only. */
+__weak __noinline int decline(struct connection *connection, __u64 now)
+{
+	if (!connection)
+		return 0;
+	connection->multiplexed = 1;
+	if (connection->exchange == EXCHANGE_ASKED)
+		leave_untimed(connection, now);
+	else
+		end_request(connection);
+	COUNT_EXCHANGES(connection, declined);
+	return 0;
+}
+
 static __always_inline void receive_request(struct record *record, struct connection *connection,
 					    const struct socket_id *id, __u32 bytes, __u64 begun, __u64 now)
 {
@@ -288,6 +308,13 @@ static __always_inline void receive_request(struct record *record, struct connec
 		COUNT_EXCHANGES(connection, untimed);
 		return;
 	}
+	if (connection->settings_looks) {
+		connection->settings_looks--;
+		if (look_at_records(connection, bytes) & RECORDS_ACKNOWLEDGE) {
+			decline(connection, now);
+			return;
+		}
+	}
 	if (connection->exchange == EXCHANGE_ASKED && receive_rest(record, connection, id, bytes, begun, now))
 		return;
 	if (moves_for_others()) {
@@ -300,8 +327,7 @@ static __always_inline void receive_request(struct record *record, struct connec
 	if (looks == LOOKS_LIKE_NONE)
 		return;
 	if (connection->multiplexed) {
-		end_request(connection);
-		COUNT_EXCHANGES(connection, declined);
+		decline(connection, now);
 		return;
 	}
 	if (looks == LOOKS_LIKE_REST) {

@@ -95,3 +95,23 @@ def test_who_has_no_tasks_is_not_sent_to_look_at_them() -> None:
         (found,) = (each for each in diagnose(builder.model()).findings if each.id == ID)
         assert ("goroutines wait for: net/http/pprof" in found.remedies[0].text) == told, found.remedies
         assert ("goroutine" in found.remedies[0].text) == told, found.remedies
+
+
+@pytest.mark.parametrize(("timed", "few"), [(0, True), (39, True), (40, False)])
+def test_where_most_requests_are_several_at_once_no_limit_is_kept(timed: int, few: bool) -> None:
+    """A server of HTTP/2 was within its limit: "0 of 1 operations over 200 ms"."""
+    builder = Builder(slo="200 ms").thread("server", cpu_user="1 s").operation("syscall:read", durations={"204 us": 1})
+    builder.line(exchange(timed, timed * MS, {"cpu.user": timed * MS}, declined=4))
+    if timed:
+        builder.line(latency([MS] * timed))
+    model = builder.model()
+    report = assembly.make(model, diagnose(model), RUNBOOKS)
+    assert report.few_timed == few and (report.verdict.kind == "cannot tell") == few, report.verdict
+    if few:
+        assert "4 connections that carry several requests at once" in silence(model, ID).reason
+
+
+def test_where_requests_come_by_udp_no_limit_is_kept() -> None:
+    builder = Builder(slo="1 ms").thread("server", cpu_user="1 s").operation("syscall:read", durations={"204 us": 1})
+    builder.line(exchange(0, 0, object="port:53", direction="datagram_port", untimed=80, unawaited=80))
+    assert "port 53" in silence(builder.model(), ID).reason

@@ -44,6 +44,8 @@ def _requests(report: Report) -> list[str]:
     where = next(iter(ports)) if len(ports) == 1 else ""
     on = f" on {':' if where.isdigit() else ''}{where}" if where else ""
     if report.few_timed:
+        if any(each.declined for each in report.requests):
+            return [f"most requests{on} were not timed"]
         untimed = sum(each.untimed for each in report.requests)
         return [f"{plural(answered.count + untimed, 'message')}{on}, most of them perhaps no requests"]
     times = (("p50", answered.p50_ns), ("p99", answered.p99_ns))

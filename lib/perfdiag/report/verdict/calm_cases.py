@@ -115,8 +115,8 @@ def _no_work_came(it: Situation) -> list[str]:
 
 
 def _may_be_slow(it: Situation) -> list[str]:
-    answered = concerned_requests.answered(it.model)
-    return ["Cannot tell whether it is the slow part.", *it.doubts, answered, _waited(it), it.busy]
+    answered = "" if it.untimed else concerned_requests.answered(it.model)
+    return ["Cannot tell whether it is the slow part.", *it.doubts, *it.untimed, answered, _waited(it), it.busy]
 
 
 def _elsewhere(it: Situation) -> list[str]:
@@ -131,7 +131,7 @@ def _elsewhere(it: Situation) -> list[str]:
 def _hardly_busy(it: Situation) -> list[str]:
     hardly = f"Hardly busy, {duration(it.model.busy_ns)} in {duration(it.model.window_ns)}: it waited {it.waits}."
     unseen = _unseen(it) or [work.senders(it.model)]
-    return [hardly, *it.doubts, *unseen, *it.busiest, _no_fault(it)]
+    return [*it.untimed, hardly, *it.doubts, *unseen, *it.busiest, _no_fault(it)]
 
 
 def _profile(it: Situation) -> list[str]:
@@ -139,7 +139,7 @@ def _profile(it: Situation) -> list[str]:
     fault = "" if it.is_untold else _no_fault(it)
     mostly_idle = it.waits and it.model.idle_ns > it.model.busy_ns and not it.sleep
     otherwise = f"Otherwise it waited {it.waits}." if mostly_idle else ""
-    return [most_time, *it.busiest, *it.doubts, fault, *_unseen(it), *it.slept, otherwise]
+    return [*it.untimed, most_time, *it.busiest, *it.doubts, fault, *_unseen(it), *it.slept, otherwise]
 
 
 def _waits_beside_requests(it: Situation) -> bool:
@@ -154,8 +154,8 @@ def _beside_requests(it: Situation) -> list[str]:
 
 
 def _kind(it: Situation) -> Kind:
-    """Return whether what takes most of the busy time can be told."""
-    return Kind.CANNOT_TELL if it.is_untold and it.largest[0].share >= MOST else Kind.PROFILE
+    """Return whether what takes most of the busy time can be told, and whether requests are slow."""
+    return Kind.CANNOT_TELL if it.untimed or (it.is_untold and it.largest[0].share >= MOST) else Kind.PROFILE
 
 
 # Sentences of several cases
@@ -180,7 +180,7 @@ def _waited(it: Situation) -> str:
 
 def _no_fault(it: Situation) -> str:
     rowless = unclaimed_time.without_rows(it.model)[1]
-    return rowless[:1].upper() + rowless[1:] or ("" if it.doubts else NO_FAULT)
+    return rowless[:1].upper() + rowless[1:] or ("" if it.doubts or it.untimed else NO_FAULT)
 
 
 def _idle(it: Situation) -> Sequence[Finding]:
@@ -250,7 +250,7 @@ _IDLE = (
     ),
     Case[Situation](
         "idle: it may be the slow part",
-        lambda it: it.doubts or clear_of_fault.is_slow(it.model),
+        lambda it: it.doubts or it.untimed or clear_of_fault.is_slow(it.model),
         Kind.CANNOT_TELL,
         _may_be_slow,
     ),
@@ -287,7 +287,7 @@ _BUSY = (
         lambda it: (
             it.waits and not it.sleep and it.model.busy_ns < idle_policy.sleep_beside_faults_share * it.model.window_ns
         ),
-        Kind.PROFILE,
+        _kind,
         _hardly_busy,
         _largest,
     ),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.network.owed_answers import came_by_datagram
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
+from perfdiag.diagnosis.evidence.requests.untimed_requests import several_at_once
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.facts.host_facts import Listener
 from perfdiag.model.model import Model
@@ -59,10 +60,9 @@ def is_slow(model: Model) -> bool:
 def unseen(model: Model) -> list[str]:
     """Return the sentences on requests that could not be followed; none if all were."""
     served = [each.line for each in model.exchanges if each.served]
-    declined, untimed = sum(line.declined for line in served), sum(line.untimed for line in served)
-    carry = "carries" if declined == 1 else "carry"
+    untimed = sum(line.untimed for line in served)
     parts = [
-        f"{plural(declined, 'connection')} that {carry} several requests at once" if declined else "",
+        several_at_once(model),
         f"{plural(untimed, 'message')} that may need no answer" if untimed else "",
         not_followed(model),
     ]

@@ -8,6 +8,7 @@ from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.idle import sleeps, work
+from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity, is_objective
@@ -86,6 +87,12 @@ class Situation:
         limits = [each for each in self.named("CONCURRENCY-LIMIT") if each in self.faults and each not in self.causes]
         owed = [evidence.text for finding in self.named("ANSWER-OWED") for evidence in finding.evidence]
         return [*map(said, limits), *(f"{text}." for text in owed)]
+
+    @cached_property
+    def untimed(self) -> list[str]:
+        """The sentence on connections that carry several requests at once, if most may have come on these."""
+        several = mostly_at_once(self.model)
+        return [f"Most requests may have come on {several}: none of these was timed."] if several else []
 
     @property
     def missed(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
 from perfdiag.diagnosis.evidence.requests.objectives import is_call
+from perfdiag.diagnosis.evidence.requests.untimed_requests import why_few_timed
 from perfdiag.diagnosis.rule import Check, Outcome, Silence
 from perfdiag.diagnosis.significance import duration, plain
 from perfdiag.model.model import Model
@@ -13,10 +14,15 @@ from perfdiag.model.requests.request_time import unsure
 from perfdiag.recording import schema
 
 SLO = "SLO-BREACH"
+IN_CLIENTS = "measure how long requests take in the clients"
 
 
 def kept_requests(model: Model) -> Iterable[Outcome]:
-    """Return the check that no request was over its limit, with the longest one."""
+    """Return the check that no request was over its limit, with the longest one; the silence where few were timed."""
+    options = model.header.options
+    if (options.slo_ns is not None or options.slo_names) and (untimed := why_few_timed(model)):
+        yield Silence(SLO, untimed, IN_CLIENTS)
+        return
     limited = [
         (each, limit)
         for each in model.exchanges
@@ -29,7 +35,7 @@ def kept_requests(model: Model) -> Iterable[Outcome]:
         return
     if unsure(each.line for each, _ in limited):
         few = "few messages could be timed for sure: most may be no requests, or several at once"
-        yield Silence(SLO, few, "measure how long requests take in the clients")
+        yield Silence(SLO, few, IN_CLIENTS)
         return
     counted = sum(each.line.count for each, _ in limited)
     names = {each.line.name for each, _ in limited}

@@ -6,6 +6,7 @@ from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.requests.kept_objectives import kept_operations, kept_requests
 from perfdiag.diagnosis.evidence.requests.objectives import times_operations
 from perfdiag.diagnosis.evidence.requests.slow_requests import slow_requests
+from perfdiag.diagnosis.evidence.requests.untimed_requests import why_few_timed
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import requests_policy
@@ -44,6 +45,8 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
         reason = f"the table of operations was full: {lost:,} were not counted; the others kept the limit"
         yield Silence("SLO-BREACH", reason, f"strace -f -T -p PID shows how long each call of {subject(model)} takes")
         return
+    if not broken and why_few_timed(model):
+        return  # requests are what a limit is for
     if not broken:
         limited = [each for each in model.operations if model.limit_ns(each.name) is not None]
         yield kept_operations(model, [operation for operation in limited if not _waits_for_work(operation)])

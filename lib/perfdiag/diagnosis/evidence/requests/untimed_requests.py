@@ -1,0 +1,36 @@
+"""Requests that came in and were not timed: several at once on a connection (HTTP/2), and all by UDP."""
+
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.network.owed_answers import came_by_datagram
+from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import ENOUGH_REQUESTS
+
+
+def several_at_once(model: Model) -> str:
+    """Return how many connections carry several requests at once, or ""."""
+    declined = _declined(model)
+    if not declined:
+        return ""
+    return f"{plural(declined, 'connection')} that {'carries' if declined == 1 else 'carry'} several requests at once"
+
+
+def mostly_at_once(model: Model) -> str:
+    """Return how many connections carry several requests at once, if most may have come on these, or "": how many
+    requests such a connection carries is not known."""
+    timed = sum(each.line.count for each in model.exchanges if each.from_outside)
+    return several_at_once(model) if timed < ENOUGH_REQUESTS * _declined(model) else ""
+
+
+def why_few_timed(model: Model) -> str:
+    """Return how requests came in of which none, or few, were timed; "" if most were, or none is known to have come."""
+    if several := mostly_at_once(model):
+        return f"few requests were timed: most may have come on {several}"
+    timed = any(each.from_outside and each.line.count for each in model.exchanges)
+    return "" if timed else came_by_datagram(model).rstrip(".")
+
+
+def _declined(model: Model) -> int:
+    return sum(each.line.declined for each in model.exchanges if each.served)
+
+
+__all__ = ["mostly_at_once", "several_at_once", "why_few_timed"]
