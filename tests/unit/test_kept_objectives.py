@@ -115,3 +115,13 @@ def test_where_requests_come_by_udp_no_limit_is_kept() -> None:
     builder = Builder(slo="1 ms").thread("server", cpu_user="1 s").operation("syscall:read", durations={"204 us": 1})
     builder.line(exchange(0, 0, object="port:53", direction="datagram_port", untimed=80, unawaited=80))
     assert "port 53" in silence(builder.model(), ID).reason
+
+
+def test_calls_do_not_stand_in_for_requests_that_could_not_be_timed() -> None:
+    """Heartbeats beside requests of 1.5 s: "0 of 17 operations over 200 ms, longest 108 ms", and no problem."""
+    builder = Builder(slo="200 ms").thread("server", cpu_user="1 s").operation("syscall:read", durations={"108 ms": 17})
+    late = {"unsure": 9, "over_slo": 9, "over_slo_unsure": 9, "over_slo_ns": 9 * 1500 * MS}
+    builder.line(exchange(9, 9 * 1500 * MS, {}, **late)).line(latency([1500 * MS] * 9))
+    report = assembly.make(builder.model(), diagnose(builder.model()), RUNBOOKS)
+    assert report.verdict.kind == "cannot tell" and "9 of 9 messages" in report.verdict.text, report.verdict
+    assert not any(each.id == ID for each in report.checked), report.checked

@@ -8,11 +8,13 @@ from perfdiag.common.units import duration, share
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.idle import sleeps, work
+from perfdiag.diagnosis.evidence.requests.kept_objectives import SLO
 from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity, is_objective
 from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import unsure
 from perfdiag.model.share_denominator import counted
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report.verdict import clear_of_fault
@@ -90,9 +92,12 @@ class Situation:
 
     @cached_property
     def untimed(self) -> list[str]:
-        """The sentence on connections that carry several requests at once, if most may have come on these."""
-        several = mostly_at_once(self.model)
-        return [f"Most requests may have come on {several}: none of these was timed."] if several else []
+        """The sentence on requests of which few were timed: on shared connections, or as most messages may be none, and
+        those that were are over the objective."""
+        if several := mostly_at_once(self.model):
+            return [f"Most requests may have come on {several}: none of these was timed."]
+        perhaps = unsure(each.line for each in self.model.exchanges if each.from_outside)
+        return [each.claim for each in self.named(SLO, Mechanism.UNDETERMINED)] if perhaps else []
 
     @property
     def missed(self) -> bool:

@@ -6,11 +6,10 @@ from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.requests.kept_objectives import kept_operations, kept_requests
 from perfdiag.diagnosis.evidence.requests.objectives import times_operations
 from perfdiag.diagnosis.evidence.requests.slow_requests import slow_requests
-from perfdiag.diagnosis.evidence.requests.untimed_requests import why_few_timed
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import requests_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
@@ -33,7 +32,8 @@ from perfdiag.recording.accounts import Kind, kind_of, phrase_of
 )
 def slo_breach(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each name with operations over the limit, the most broken first."""
-    yield from list(slow_requests(model)) or kept_requests(model)
+    of_requests: list[Outcome] = [*slow_requests(model)] or [*kept_requests(model)]
+    yield from of_requests
     if not times_operations(model):
         return
     if not model.measured("operations"):
@@ -45,8 +45,8 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
         reason = f"the table of operations was full: {lost:,} were not counted; the others kept the limit"
         yield Silence("SLO-BREACH", reason, f"strace -f -T -p PID shows how long each call of {subject(model)} takes")
         return
-    if not broken and why_few_timed(model):
-        return  # requests are what a limit is for
+    if not broken and not all(isinstance(each, Check) for each in of_requests):
+        return  # requests are what a limit is for, and these do not all keep it, as far as is known
     if not broken:
         limited = [each for each in model.operations if model.limit_ns(each.name) is not None]
         yield kept_operations(model, [operation for operation in limited if not _waits_for_work(operation)])
