@@ -130,6 +130,7 @@ static long tell_next(__u32 number, struct queue *queue)
 	if (!sock || !is_left(sock, AF_INET))
 		return 0;
 	describe_left(&queue->left, sock, AF_INET);
+	queue->left.queued = 1;
 	bpf_seq_write(queue->file, &queue->left, sizeof(queue->left));
 	return 0;
 }

@@ -222,3 +222,18 @@ def test_what_waits_for_the_call_before_is_a_part_of_what_is_unread(changes: dic
     fields = {"read_delay_ns": 9 * S, "unread_peers_ns": 8 * S, "peers_ns": 12 * S} | changes
     model = Builder(window="10 s").line(exchange(100, 10 * S, **fields)).model()
     assert any("unread_peers_ns" in text for text in model.coverage.contradictions)
+
+
+def test_whose_connection_nobody_accepts_waits_whoever_is_idle() -> None:
+    """A server of one connection at a time waits on that for its client, and another client waits behind it."""
+    builder = Builder(comm="app", window="10 s").thread("app", cpu_user="1 ms", rest="net.request")
+    builder.line(schema.RequestLeft(PORT, True, 1, 10 * S, 14 * S, [], queued=True))
+    verdict = decide(builder.model(), diagnose(builder.model()))
+    assert verdict.kind == "cannot tell" and "1 request on port 8080 was still unread" in verdict.text, verdict
+
+
+def test_where_something_lies_unread_work_came() -> None:
+    builder = Builder(comm="app", window="10 s").thread("app", cpu_user="1 ms", rest="net.accept")
+    builder.line(schema.RequestLeft(PORT, True, 2, 20 * S, 14 * S, []))
+    text = decide(builder.model(), diagnose(builder.model())).text
+    assert "2 messages on port 8080 lie unread" in text and "work came" not in text, text

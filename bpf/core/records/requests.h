@@ -330,8 +330,9 @@ struct left_unread {
 	__u32 tgid;
 	__u8 direction; /* enum direction */
 	__u8 silent;
-	__u8 never; /* who was asked there has not said anything yet */
-	__u8 padding[5];
+	__u8 never;  /* who was asked there has not said anything yet */
+	__u8 queued; /* nobody has accepted its connection */
+	__u8 padding[4];
 };
 
 /* What is timed of an exchange: of requests all, of calls the first two. */

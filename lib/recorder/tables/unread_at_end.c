@@ -26,9 +26,10 @@ struct reader {
 static struct left {
 	__u64 object;
 	bool earlier; /* they arrived before the window */
+	bool queued;  /* nobody has accepted their connections */
 	__u64 count, sum_ns, oldest_ns;
 	struct unread_parts unread;
-} lefts[2 * MOST_LEFT_OBJECTS];
+} lefts[4 * MOST_LEFT_OBJECTS];
 static size_t count;
 
 /* Reads what an iterator writes, things of `size` bytes; returns how many, or -errno. */
@@ -133,21 +134,21 @@ static void explain(struct left *left, const struct chain_copy *reader, __u64 be
 		back++;
 }
 
-static struct left *left_at(__u64 object, bool earlier)
+static struct left *left_at(__u64 object, bool earlier, bool queued)
 {
 	for (size_t i = 0; i < count; i++)
-		if (lefts[i].object == object && lefts[i].earlier == earlier)
+		if (lefts[i].object == object && lefts[i].earlier == earlier && lefts[i].queued == queued)
 			return &lefts[i];
-	if (count == 2 * MOST_LEFT_OBJECTS)
+	if (count == 4 * MOST_LEFT_OBJECTS)
 		return NULL;
-	lefts[count] = (struct left){ .object = object, .earlier = earlier };
+	lefts[count] = (struct left){ .object = object, .earlier = earlier, .queued = queued };
 	return &lefts[count++];
 }
 
 static void add_left(struct recorder *recorder, struct reader *readers, const struct left_unread *found, __u64 now)
 {
 	__u64 begun = found->begun > recorder->start_ns ? found->begun : recorder->start_ns;
-	struct left *left = left_at(found->object, found->begun < recorder->start_ns);
+	struct left *left = left_at(found->object, found->begun < recorder->start_ns, found->queued);
 	const struct chain_copy *reader;
 
 	if (!left)
@@ -240,6 +241,7 @@ void left_unread_write(struct recorder *recorder)
 		json_open(json, "request_left");
 		object_write(recorder, "object", lefts[i].object);
 		json_bool(json, "earlier", lefts[i].earlier);
+		json_bool(json, "queued", lefts[i].queued);
 		json_u64(json, "count", lefts[i].count);
 		json_u64(json, "sum_ns", lefts[i].sum_ns);
 		json_u64(json, "oldest_ns", lefts[i].oldest_ns);

@@ -124,8 +124,9 @@ class Full:
                        "sum_ns": 12_345_678, "max_ns": 2_345_678, "buckets": fine}  # fmt: skip
             yield {"type": "request_parked", "pid": 100 + number % 64, "over_slo": False, "count": 5,
                    "object": f"futex:{0x7f0012345678 + 64 * number:#x}", "sum_ns": 5_000_000}  # fmt: skip
-            if number < 2048:
-                yield {"type": "request_left", "object": f"port:{number // 2}", "earlier": number % 2 > 0, "count": 5,
+            if number < 4096:
+                yield {"type": "request_left", "object": f"port:{number // 4}", "earlier": number % 2 > 0,
+                       "queued": number % 4 > 1, "count": 5,
                        "sum_ns": 50_000_000, "oldest_ns": 10_000_000,
                        "parts": [["wait.parked", "disk.flush", True, 1_000_000]] * 12}  # fmt: skip
             if number < 2048:

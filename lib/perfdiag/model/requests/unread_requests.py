@@ -64,8 +64,11 @@ class Part(NamedTuple):
 def is_awaited(line: schema.RequestLeft) -> bool:
     """Return whether what is left unread surely waits for its reader, who is kept from reading.
 
-    Who is idle and does not read has chosen so: what came is no request to him, or he listens to others first.
+    Who is idle and does not read has chosen so: what came is no request to him, or he listens to others first.  Whose
+    connection nobody accepts waits, whoever is idle.
     """
+    if line.queued:
+        return True
     kept = (each for each in line.parts if each.account in KEPT_FROM or kind_of(each.account) is not Kind.IDLE)
     kept_ns = sum(each.sum_ns for each in kept)
     return 2 * kept_ns >= line.sum_ns > 0

@@ -106,7 +106,7 @@ LINES: Mapping[str, int] = {
     + RECORDER["TOP_THREADS"]
     + RECORDER["REST_NAMES"]
     + 1,
-    "request_left": 2 * RECORDER["MOST_LEFT_OBJECTS"],
+    "request_left": 4 * RECORDER["MOST_LEFT_OBJECTS"],
     "request_parked": _table("requests_parked"),
     "request_unread": _table("requests_unread"),
     "requests_inside": 1,

@@ -199,6 +199,7 @@ class RequestLeft(Line, tag="request_left"):
     sum_ns: Nanoseconds  # since they arrived, or the window began
     oldest_ns: Nanoseconds  # since the first of them arrived; 0: that is not known of any
     parts: Annotated[Sequence[LeftPart], at_most(RECORDER["UNREAD_PARTS"])]  # of `sum_ns`, as far as that is known
+    queued: bool = False  # on connections that nobody has accepted
 
 
 class Silent(Line, tag="silent"):

@@ -18,6 +18,7 @@ from perfdiag.report.verdict.sentences import (
     Kind,
     full_thread,
     largest_found,
+    lies_unread,
     next_step,
     perhaps,
     reasons,
@@ -84,7 +85,7 @@ def _asleep(it: Situation) -> list[str]:
 
 def _parked(it: Situation) -> list[str]:
     who = "".join(map(said, it.named(BLOCKED)))
-    none = ": no work came" if it.work_ns and not work.senders(it.model) else ""
+    none = ": no work came" if it.work_ns and not work.senders(it.model) and not it.model.requests_left else ""
     also = f"The others waited {it.waits}{none}." if it.waits else ""
     return [
         f"Cannot tell: {who[:1].lower()}{who[1:]}",
@@ -106,7 +107,9 @@ def _scheduler(it: Situation) -> list[str]:
 
 def _no_work_came(it: Situation) -> list[str]:
     came, look = "No work came.", f"It waited {it.waits}: look at who should send it."
-    if work.got_work(it.model):
+    if lies := lies_unread(it.model):
+        came, look = lies, _waited(it)
+    elif work.got_work(it.model):
         came, look = "Little work came.", f"It waited {it.waits}: look at who sends it."
     if work.senders(it.model):
         came, look = _waited(it), work.senders(it.model)
@@ -140,6 +143,11 @@ def _profile(it: Situation) -> list[str]:
     mostly_idle = it.waits and it.model.idle_ns > it.model.busy_ns and not it.sleep
     otherwise = f"Otherwise it waited {it.waits}." if mostly_idle else ""
     return [*it.untimed, most_time, *it.busiest, *it.doubts, fault, *_unseen(it), *it.slept, otherwise]
+
+
+def _sleeps_and_works(it: Situation) -> list[str]:
+    parts = [*it.busiest, *it.slept] if _works(it) else [*it.slept, _advice(it), *it.busiest]
+    return [*it.untimed, *parts, it.busy]
 
 
 def _waits_beside_requests(it: Situation) -> bool:
@@ -272,7 +280,7 @@ _BUSY = (
         "it sleeps for longer than it works",
         lambda it: it.sleep is not None and it.sleep.ns > it.model.busy_ns,
         _kind,
-        lambda it: [*it.busiest, *it.slept, it.busy] if _works(it) else [*it.slept, _advice(it), *it.busiest, it.busy],
+        _sleeps_and_works,
         _largest,
     ),
     Case[Situation](

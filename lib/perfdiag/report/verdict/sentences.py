@@ -114,6 +114,15 @@ def left_unread(model: Model) -> str:
     return f"{plural(many, 'request')} on {where} {were} still unread at the end, {oldest}for {duration(oldest_ns)}."
 
 
+def lies_unread(model: Model) -> str:
+    """Return that something came before the window and was not read, whether or not it waits for that; else ""."""
+    if not model.requests_left:
+        return ""
+    where = first_of([place(line.object) for line in sorted(model.requests_left, key=lambda line: -line.count)], SHOWN)
+    many = sum(line.count for line in model.requests_left)
+    return f"{plural(many, 'message')} on {where} {'lies' if many == 1 else 'lie'} unread."
+
+
 def unanswered(model: Model) -> str:
     """Return that most requests had no answer when their connections ended, or were never read; else ""."""
     if waiting := left_unread(model):
