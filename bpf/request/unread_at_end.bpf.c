@@ -6,8 +6,8 @@
  * HOOKS   iter/task_file, iter/task, once each, at the end.
  * COST    a look at each open file of the host, of the target's sockets a few loads; of each thread of the target one
  *         copy of its line of time, if there is such a request.
- * CANNOT  see those in the queues of unix sockets that listen, nor on connections of MPTCP; tell when one came in on a
- *         unix socket that the window has not met before; tell requests from other data on a connection that is read
+ * CANNOT  see those on connections of MPTCP; tell when one came in on a unix socket that the window has not met before,
+ *         nor in the queue of one at which the target has not accepted in the window; tell requests from other data on a connection that is read
  *         rarely; tell whose last word it was on a connection closer than a tick, nor on a unix socket at all; tell a
  *         question from what needs no answer.
  */
@@ -135,6 +135,49 @@ static long tell_next(__u32 number, struct queue *queue)
 	return 0;
 }
 
+struct unix_queue {
+	struct seq_file *file;
+	struct sk_buff *next;
+	const struct sk_buff_head *end;
+	struct left_unread left;
+};
+
+/* Each message in the queue of a unix socket that listens carries a connection (unix_stream_connect()). */
+static long tell_next_unix(__u32 number, struct unix_queue *queue)
+{
+	struct sk_buff *message = queue->next;
+	struct connection *connection;
+	struct sock *sock;
+	__u64 address;
+
+	if (!message || (void *)message == (void *)queue->end)
+		return 1;
+	queue->next = LOAD(sk_buff, message, next);
+	sock = LOAD(sk_buff, message, sk);
+	if (!sock || !is_left(sock, AF_UNIX))
+		return 0;
+	describe_left(&queue->left, sock, AF_UNIX);
+	queue->left.queued = 1;
+	address = (__u64)sock;
+	connection = bpf_map_lookup_elem(&connections, &address);
+	if (connection && connection->early_cookie == LOAD(sock, sock, __sk_common.skc_cookie.counter))
+		queue->left.begun = connection->early_at;
+	bpf_seq_write(queue->file, &queue->left, sizeof(queue->left));
+	return 0;
+}
+
+/* On a stack of its own: the program's has no room for more. */
+static __noinline int tell_unix_queue(struct seq_file *file, const struct sock *listening, __u32 tgid)
+{
+	struct unix_queue queue = { .file = file, .left.tgid = tgid };
+
+	queue.end = (const struct sk_buff_head *)((const char *)listening +
+						  bpf_core_field_offset(struct sock, sk_receive_queue));
+	queue.next = LOAD(sk_buff_head, queue.end, next);
+	bpf_loop(MOST_NOT_ACCEPTED, tell_next_unix, &queue, 0);
+	return 0;
+}
+
 /* Does anybody wait at that socket, or has it in an epoll? */
 static __always_inline bool is_watched(const struct sock *sock)
 {
@@ -191,6 +234,8 @@ int tell_left_unread(struct bpf_iter__task_file *ctx)
 		bpf_loop(MOST_NOT_ACCEPTED, tell_next, &queue, 0);
 		return 0;
 	}
+	if (family == AF_UNIX && LOAD(sock, sock, __sk_common.skc_state) == TCP_LISTEN)
+		return tell_unix_queue(ctx->meta->seq, sock, task->tgid);
 	if (family != AF_UNIX && !is_tcp(sock))
 		return 0;
 	direction = direction_of(sock, family);

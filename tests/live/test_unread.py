@@ -14,7 +14,6 @@ from perfdiag.recording.recording import Recording
 
 from live.support import laws
 from live.support.fixtures import Attach, Serving, Start
-from live.support.model import model_of
 from live.support.recording import ns_of
 from live.support.serving import Server, asked, http, served, stopped
 
@@ -133,22 +132,6 @@ def test_what_a_stopped_server_leaves(serving: Serving, attach: Attach) -> None:
         (part,) = line.parts
         assert (part.account, part.root, part.served) == ("wait.stopped", "wait.stopped", False)
         assert part.sum_ns > KNOWN * line.sum_ns
-
-
-def test_what_nobody_accepts_is_awaited_though_who_could_is_idle(serving: Serving, attach: Attach) -> None:
-    """A server of one connection at a time is idle on that, and has asked nobody for long when the window begins."""
-    server = serving("(lambda at: one_by_one(at.accept()[0]))(listening())")
-    with server.connect() as served_now, server.connect() as behind:
-        asked(served_now, http("/"))
-        behind.sendall(http("/left"))
-        time.sleep(0.02)
-        recorder = attach(server.pid)
-        time.sleep(0.5)
-        recording = stopped(recorder)
-    (line,) = recording.of(schema.RequestLeft)
-    assert line.queued and line.earlier and line.count == 1 and line.oldest_ns >= 0.5 * S, line
-    model = model_of(recording)
-    assert [each.object for each in model.requests_awaited] == [f"port:{server.port}"]
 
 
 @pytest.mark.parametrize(("compute_us", "sleep_us"), [(60, 15), (40, 20), (5, 40), (400, 100)])

@@ -18,7 +18,13 @@ struct sock_common {
 };
 
 struct sk_buff_head {
+	struct sk_buff *next;
 	__u32 qlen;
+};
+
+struct sk_buff {
+	struct sk_buff *next;
+	struct sock *sk;
 };
 
 struct socket_wq {

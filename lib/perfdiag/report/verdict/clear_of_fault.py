@@ -6,9 +6,8 @@ Silence proves nothing: a server that hangs with the requests of all its clients
 from collections.abc import Sequence
 
 from perfdiag.common.units import first_of, plural
-from perfdiag.diagnosis.evidence.network.owed_answers import came_by_datagram
 from perfdiag.diagnosis.evidence.requests.calls import not_followed
-from perfdiag.diagnosis.evidence.requests.untimed_requests import several_at_once
+from perfdiag.diagnosis.evidence.requests.untimed_requests import came_by_datagram, several_at_once
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.facts.host_facts import Listener
 from perfdiag.model.model import Model

@@ -10,7 +10,7 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.idle import parked_threads
-from perfdiag.diagnosis.evidence.network.owed_answers import place
+from perfdiag.diagnosis.evidence.requests.untimed_requests import place
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
@@ -103,15 +103,23 @@ def requests_not_followed(model: Model, found_ns: int) -> str:
 
 
 def left_unread(model: Model) -> str:
-    """Return that requests have waited for long and are not read, and where; else ""."""
-    lines = [line for line in model.requests_awaited if line.oldest_ns >= network_policy.slow_answer_ns]
+    """Return that requests have waited for long and are not read, and where; else "".
+
+    Where it is not known when they came, nobody has accepted a connection there in the whole window.
+    """
+    lines = [
+        line
+        for line in model.requests_awaited
+        if line.oldest_ns >= network_policy.slow_answer_ns or (line.queued and not line.oldest_ns)
+    ]
     if not lines:
         return ""
     oldest_ns = max(line.oldest_ns for line in lines)
     where = first_of([place(line.object) for line in sorted(lines, key=lambda line: -line.count)], SHOWN)
     many = sum(line.count for line in lines)
     were, oldest = ("was", "") if many == 1 else ("were", "the oldest ")
-    return f"{plural(many, 'request')} on {where} {were} still unread at the end, {oldest}for {duration(oldest_ns)}."
+    since = f", {oldest}for {duration(oldest_ns)}" if oldest_ns else ""
+    return f"{plural(many, 'request')} on {where} {were} still unread at the end{since}."
 
 
 def lies_unread(model: Model) -> str:

@@ -1,16 +1,15 @@
 """Who may wait for an answer: clients of the target, or the target for its peers."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from perfdiag.common.text import printable
 from perfdiag.common.units import duration, first_of, plural
 from perfdiag.diagnosis.evidence.network.datagrams import unanswered
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
+from perfdiag.diagnosis.evidence.requests.untimed_requests import came_by_datagram, places
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
-from perfdiag.recording import schema
 
 SHOWN = 2
 
@@ -28,14 +27,12 @@ def _requests(model: Model) -> Iterator[str]:
         longest[each.line.object] = max(longest[each.line.object], each.whole.max_ns)
     if left := [each for each in served if each.line.open and _is_overdue(longest, each, each.line.oldest_ns)]:
         number, longest_ns = sum(each.line.open for each in left), max(each.line.oldest_ns for each in left)
-        where = _places(each.line for each in left)
+        where = places(each.line for each in left)
         yield f"{plural(number, 'request')} on {where} {_have(number)} no answer after {duration(longest_ns)}."
     ended = [(each, each.line.unanswered_longest_ns or 0) for each in served if each.line.unanswered]
     if overdue := [(each, ns) for each, ns in ended if _is_overdue(longest, each, ns)]:
         number = sum(each.line.unanswered for each, _ in overdue)
-        who = (
-            f"{plural(number, 'request')} on {_places(each.line for each, _ in overdue)} {_have(number)} had no answer"
-        )
+        who = f"{plural(number, 'request')} on {places(each.line for each, _ in overdue)} {_have(number)} had no answer"
         its = "its" if number == 1 else "their"
         yield f"{who} when {its} connection ended, {duration(max(ns for _, ns in overdue))} later."
 
@@ -53,12 +50,12 @@ def _clients(model: Model) -> Iterator[str]:
     if lines := [line for line in accepted if line.oldest_ns]:
         number, oldest_ns = sum(line.count for line in lines), max(line.oldest_ns for line in lines)
         its, they, hold = ("its", "it", "holds") if number == 1 else ("their", "they", "hold")
-        who = f"{plural(number, 'connection')} on {_places(lines)} {_have(number)} been silent since {its} client spoke"
+        who = f"{plural(number, 'connection')} on {places(lines)} {_have(number)} been silent since {its} client spoke"
         perhaps = f"Perhaps {they} {hold} an unanswered request; perhaps no answer was needed."
         yield f"{who}, for up to {duration(oldest_ns)}. {perhaps}"
     if lines := [line for line in accepted if not line.oldest_ns]:
         many = plural(sum(line.count for line in lines), "silent connection")
-        yield f"Unix sockets do not show whether clients wait on {many} at {_places(lines)}."
+        yield f"Unix sockets do not show whether clients wait on {many} at {places(lines)}."
 
 
 def _peers(model: Model) -> Iterator[str]:
@@ -80,19 +77,3 @@ def _peers(model: Model) -> Iterator[str]:
 
 def _have(number: int) -> str:
     return "has" if number == 1 else "have"
-
-
-def came_by_datagram(model: Model) -> str:
-    """Return the sentence on datagrams received and sent; "" if none came."""
-    ports = [each.line for each in model.exchanges if each.line.direction == "datagram_port"]
-    came, went = sum(line.untimed for line in ports), sum(line.unawaited for line in ports)
-    return f"On {_places(ports)} it received {plural(came, 'datagram')} and sent {went:,}." if came else ""
-
-
-def _places(lines: Iterable[schema.Silent | schema.Exchange]) -> str:
-    return first_of(list(dict.fromkeys(place(line.object) for line in lines)), SHOWN)
-
-
-def place(object: str) -> str:
-    """Return where requests come in, as it is shown."""
-    return printable(object.replace("port:", "port ", 1))
