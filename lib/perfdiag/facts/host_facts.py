@@ -22,6 +22,7 @@ from perfdiag.facts import (
 )
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.clock_limits import ClockLimits, PowerZone
+from perfdiag.facts.file_locks import read_file_locks
 from perfdiag.facts.file_systems import FileSystems, read_file_systems
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.jvm import HotSpot, read_machines
@@ -262,6 +263,11 @@ class Facts:
     def network_delta(self, name: str) -> int | None:
         """Return how far a counter of net/snmp or net/netstat went: "TcpExt.ListenOverflows", "Udp.InErrors"."""
         return self.network_deltas.get(name)
+
+    @fact
+    def file_locks(self) -> Mapping[str, frozenset[int]]:
+        """The processes that hold locks of files at the end, by file: "file:254:0:1234"."""
+        return read_file_locks(self.texts)
 
     @fact
     def listeners(self) -> Listeners | None:

@@ -29,6 +29,7 @@ from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.idle_pipes import idle_pipes
 from perfdiag.model.waits.receiving_calls import Receiving
+from perfdiag.model.waits.turns_to_receive import turns_to_receive
 from perfdiag.model.waits.wait_chains import Chain, chains_of
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED, Kind
@@ -59,7 +60,7 @@ def build(recording: Recording) -> Model:
     """Return what `recording` means; never fails on a recording that `reader.read` accepted."""
     facts = (HostFacts if recording.header.options.host else Facts).parse(recording.facts)
     books, window_ns = _split_books(recording), _window_ns(recording)
-    futexes, receiving = Futexes(recording), _receiving(recording, window_ns)
+    futexes, receiving = Futexes(recording), _receiving(recording, facts, window_ns)
     names = object_names.Names(facts, recording)
     rows = rows_of(recording, books, futexes, receiving, names)  # before anything is moved
     accounts, threads = _attribute(recording, books, futexes, receiving)
@@ -121,7 +122,7 @@ def _window_ns(recording: Recording) -> int:
     return max(0, end_ns - recording.header.start_ns)
 
 
-def _receiving(recording: Recording, window_ns: int) -> Receiving:
+def _receiving(recording: Recording, facts: Facts, window_ns: int) -> Receiving:
     return Receiving(
         recording.threads.values(),
         recording.details.values(),
@@ -130,6 +131,7 @@ def _receiving(recording: Recording, window_ns: int) -> Receiving:
         recording.sockets,
         window_ns,
         idle_pipes(recording),
+        turns_to_receive(recording, facts.file_locks),
     )
 
 

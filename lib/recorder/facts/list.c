@@ -143,6 +143,7 @@ static const struct rule host_rules[] = {
 	{ "/proc", "version", .phases = B },
 	{ "/proc", "buddyinfo", .phases = B | E },
 	{ "/proc", "interrupts", .phases = B | E, .limit = 32 * 1024 },
+	{ "/proc", "locks", .phases = E, .limit = 32 * 1024 },
 };
 
 int wanted_add(struct wanted_list *list, const char *path, uint32_t limit, const char *until)

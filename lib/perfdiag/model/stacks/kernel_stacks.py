@@ -103,6 +103,7 @@ MARKERS: tuple[Marker, ...] = (
         """
         posix_lock_inode_wait locks_lock_inode_wait flock_lock_inode_wait fcntl_setlk do_lock_file_wait
         __break_lease""",
+        "wait.work",
     ),
     _marker(
         "disk.flush",

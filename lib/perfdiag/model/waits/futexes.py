@@ -114,6 +114,8 @@ class Futexes:
                 self._weights[pid, stack.object][shown] += stack.weight_ns or 1
         self.stops = Stops(recording)
         self._of_idle_pools = _mostly_behind(recording, _waits_for_request)
+        # Who waits for a connection is in no transaction, whatever the lock: an idle session of a database may be.
+        self._of_accepting = _mostly_behind(recording, lambda line: line.root == "net.accept")
         writers = {
             (stack.pid, stack.account)
             for stack in recording.stacks
@@ -141,11 +143,12 @@ class Futexes:
             return Booking(IDLE_BY_ID[kind].account, f"runtime:{kind}")
         if verdict is not Verdict.LOCK:
             return None
-        if not kind and (pid, futex) in self._of_idle_pools:
-            return Booking(WORK, futex)
-        if not kind and (pid, futex) in self._of_pools:
-            return None
         lock = BY_ID.get(kind)
+        has_word = lock is None or lock.words is Words.OF_LOCKS
+        if (pid, futex) in (self._of_idle_pools if has_word else self._of_accepting):
+            return Booking(WORK, futex)
+        if has_word and (pid, futex) in self._of_pools:
+            return None
         if lock is None or not lock.name:
             return Booking("lock.futex", futex)
         address = f":{futex.partition(':')[2]}" if lock.words is Words.OF_LOCKS else ""

@@ -1,5 +1,5 @@
 """Calls that receive: from devices, terminals and netlink, the opening of a FIFO, and connections to peers that were
-hardly asked for anything.
+hardly asked for anything; and waits for the turn to receive.
 
 Who waits in one waits for work or for an answer, and nothing shows which: it is parked, as on a futex.  The call tells,
 and of an opening its sampled kernel stacks do; those of one that had begun before the recording are not known.  Of a
@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key
+from perfdiag.model.waits.idle_runtime_threads import WORK
+from perfdiag.model.waits.turns_to_receive import FILE_LOCK
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED, PIPE
 
@@ -24,7 +26,7 @@ _RECEIVE = frozenset({"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recvm
 QUEUE_SENDS = frozenset(CALL + call for call in ("mq_timedsend", "mq_timedsend_time64", "msgsnd"))
 OPEN = frozenset({"open", "openat", "openat2"})
 FROM_PEERS = ("net.receive", "ipc.unix")
-RECEIVING = (OTHER, PIPE, *FROM_PEERS)
+RECEIVING = (OTHER, PIPE, FILE_LOCK, *FROM_PEERS)
 # The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
 OWED = 0.5
 _WRITES_UNIX = "unix_stream_sendmsg"
@@ -43,8 +45,9 @@ class Receiving:
         sockets: Iterable[schema.Socket] = (),
         window_ns: int = 0,
         idle_pipes: Collection[tuple[int, str]] = (),
+        turns: Collection[str] = (),
     ) -> None:
-        self._idle_pipes = idle_pipes
+        self._idle_pipes, self._turns = idle_pipes, turns
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
         waited = sums_by_key((detail.object, detail.sum_ns) for detail in details if detail.account in FROM_PEERS)
         self._unasked = _owing_nothing(waited, exchanges, window_ns)
@@ -54,12 +57,14 @@ class Receiving:
         waits: defaultdict[tuple[int, str], dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
         for line in details:
             if line.account in RECEIVING:
-                parked = self.account(line.pid, line.account, line.object) == PARKED
-                waits[line.pid, line.account][parked] += line.sum_ns
+                moved = self.account(line.pid, line.account, line.object) != line.account
+                waits[line.pid, line.account][moved] += line.sum_ns
         self._parts = {key: of[True] / sum(of.values()) for key, of in waits.items() if any(of.values())}
 
     def account(self, pid: int, account: str, object: str) -> str:
-        """Return the account of a wait: `account`, or parked."""
+        """Return the account of a wait: `account`, or parked; that of waiting for work where it is for a turn."""
+        if account == FILE_LOCK:
+            return WORK if object in self._turns else account
         if account == PIPE:
             return PARKED if (pid, object) in self._idle_pipes else account
         if account in FROM_PEERS:
@@ -68,7 +73,7 @@ class Receiving:
         return PARKED if account == OTHER and object.startswith(CALL) and receives else account
 
     def part(self, pid: int, account: str) -> float:
-        """Return the part that is parked of what a process (0: those that ended) has in one of RECEIVING.
+        """Return the part that belongs elsewhere of what a process (0: those that ended) has in one of RECEIVING.
 
         One that has ended may have a pid, and its details stand with those of all that have.
         """
