@@ -26,6 +26,18 @@ class RequestsPolicy(Family):
         1.5,
         "Requests queue for a thread where they wait for this many times what it computes.",
     )
+    polls_of_request = count(
+        10,
+        "Threads that sleep so often in each request poll: who waits for a time sleeps once or twice.",
+    )
+    poll_share = share(
+        0.1,
+        "Each pause of who polls is this part of a request at most.",
+    )
+    polled_for_share = share(
+        0.5,
+        "A thread that computes for so much of the window may make what is polled for.",
+    )
     acknowledgement_bytes = size_bytes(
         64,
         "An acknowledgement with its frame is no longer (AMQP 21 bytes, MQTT 4); few questions are as short.",

@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
+from perfdiag.diagnosis.evidence.requests.polling import Polling, polling
 from perfdiag.diagnosis.evidence.requests.timed_out_waits import all_wait_at_once, timed_out
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
@@ -91,12 +92,17 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     headline = _LOOPED if looped else "Threads sleep while they serve requests"
     if number:
         headline = f"All {number} threads that serve requests wait at once, until their own timeouts"
+    if polls := None if looped or number else polling(model, time):
+        headline = f"Requests wait while threads look every {duration(polls.pause_ns)} whether something is there"
     claim = f"{headline}: {duration(ns)} of {duration(time.ns)}"
     what = "such waits" if 2 * parked_ns > ns else "sleep"
     evidence = [Evidence(f"{duration(ns // time.count)} of {what} a request, on average", float(ns), "ns", "ledger")]
     if parked_ns:
         claim += f", {duration(parked_ns)} of it in waits that only their own timeout ended"
         evidence.append(Evidence(_parked_text(model, parts), float(parked_ns), "ns", "sched_waking"))
+    if polls:
+        claim += f"; {polls.what()}"
+        evidence += polls.evidence(model.window_ns)
     row_ns = by_pair(model)
     sleeps: dict[Claim, int] = {TIMER: model.ns(TIMER) or slept_ns} if slept_ns else {}
     return conclude(
@@ -106,16 +112,25 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
         claim=f"{claim}.",
         mechanism=Mechanism.SLEEP,
         severity=Severity.WARNING,
-        best=Confidence.LOW if parked_ns > slept_ns else Confidence.HIGH,
-        doubts=[unknown, missing if unproven else ""],
+        best=Confidence.LOW if polls or parked_ns > slept_ns else Confidence.HIGH,
+        doubts=[unknown, missing if unproven else "", "it is unknown what threads look for" if polls else ""],
         evidence=evidence,
-        remedies=[fix(_DELAYS)] if looped else [fix(_OWN_POOL if number else _SLEEPS), *_where(model)],
+        remedies=_remedies(model, looped=looped, own_pool=bool(number), polls=polls),
         alternatives=[
             "an intended limit on the rate of requests, or long polling without news",
             *(["requests that are meant to wait for news"] if unproven else []),
         ],
         verify=part_under(model, "sleep", "request time", ns / time.ns, general_policy.fault_share),
     )
+
+
+def _remedies(model: Model, *, looped: bool, own_pool: bool, polls: Polling | None) -> list[Remedy]:
+    if looped:
+        return [fix(_DELAYS)]
+    if polls:
+        who = f"perfdiag latency --only --pid {polls.busy[0].pid}" if polls.busy else "see THREADS with --full"
+        return [fix(f"make what they look for faster ({who}); {polls.saved()}"), *_where(model)]
+    return [fix(_OWN_POOL if own_pool else _SLEEPS), *_where(model)]
 
 
 def _slept_ns(model: Model) -> int:
