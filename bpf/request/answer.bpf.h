@@ -50,15 +50,29 @@ static __always_inline bool may_be_news(const struct connection *connection, __u
 }
 
 /*
- * May be sent of its own accord what is sent now?  The thread has waited for something to do, most of the time since it
- * read the request or sent the last of its answer, and read nothing since that an answer could be made of.
+ * Has the thread waited for something to do, most of the time since it read the request or sent the last of its answer, and
+ * read nothing since that an answer could be made of?
  */
-static __always_inline bool is_perhaps_news(const struct record *record, const struct connection *connection, __u64 now)
+static __always_inline bool was_idle(const struct record *record, const struct connection *connection, __u64 now)
 {
 	__u64 since = left_off(connection);
 
 	return record->idled > since && 2 * (record->since - record->idled) > now - since &&
-	       record->tid == connection->tid && may_be_news(connection, now);
+	       record->tid == connection->tid;
+}
+
+/* Then what it sends now may be of its own accord. */
+static __always_inline bool is_perhaps_news(const struct record *record, const struct connection *connection, __u64 now)
+{
+	return was_idle(record, connection, now) && may_be_news(connection, now);
+}
+
+/* An answer with a name goes on after a pause, as a stream of events does. */
+static __always_inline void note_pause(const struct record *record, struct connection *connection, __u64 now)
+{
+	if (connection->exchange == EXCHANGE_ANSWERED && connection->pauses < 255 &&
+	    now - connection->last >= PAUSE_NS && was_idle(record, connection, now))
+		connection->pauses++;
 }
 
 /*
@@ -119,6 +133,7 @@ static __always_inline void send_answer(struct record *record, struct connection
 		return;
 	if (answers_another(connection, bytes))
 		COUNT_EXCHANGES(connection, early);
+	note_pause(record, connection, now);
 	connection->several |= connection->tid != record->tid;
 	book_own_timer(record, connection, left_off(connection));
 	if (connection->exchange == EXCHANGE_ASKED) {

@@ -299,12 +299,25 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	return 0;
 }
 
+#define STREAM_PAUSES 2
+
+/* An answer with so many pauses, that may go on: the last of it is no older than two of them.  It has no end to be timed. */
+static __always_inline bool is_stream(const struct connection *connection, __u64 now)
+{
+	return connection->exchange == EXCHANGE_ANSWERED && connection->pauses >= STREAM_PAUSES &&
+	       (now - connection->last) * connection->pauses < 2 * (connection->last - connection->answered);
+}
+
 static long end_one(void *map, const __u64 *address, struct connection *connection, const __u64 *now)
 {
 	struct socket_id id = { .address = *address, .cookie = connection->cookie };
 	struct exchange_tally *tally;
 	struct exchange_sum *sum;
 
+	if (is_stream(connection, *now)) {
+		COUNT_EXCHANGES(connection, untimed);
+		return 0;
+	}
 	if (!connection->connecting && (connection->exchange != EXCHANGE_ASKED || !is_open(&id))) {
 		inside.unseen += connection->exchange == EXCHANGE_ASKED;
 		end_untaken(connection, is_full_still(&id), *now);

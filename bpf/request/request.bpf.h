@@ -56,7 +56,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
 	connection->worked_on = connection->calls = connection->lay_ns = connection->unread_peers_ns = 0;
 	connection->untaken_ns = connection->full_since = connection->unread_error_ns = connection->resent_ns = 0;
-	connection->several = 0;
+	connection->several = connection->pauses = 0;
 	connection->timer_ns = connection->behind_at = connection->paused_ns = 0;
 	__builtin_memset(connection->limits, 0, sizeof(connection->limits));
 	connection->unsure = connection->tells ? UNSURE_TELLS : 0;

@@ -200,6 +200,7 @@ struct connection {
 	__u8 limits[SEND_LIMITS]; /* how often each kept the answer from being written on, up to 255 */
 	__u8 corked;		  /* `held_ns` was HELD_BY_CORK */
 	__u8 settings_looks;	  /* so often still whether HTTP/2, which the client has offered, is spoken */
+	__u8 pauses;		  /* in an answer with a name, while its sender had nothing to do, up to 255 */
 	char beginning[3];
 	struct request_part {
 		__u64 ns;
