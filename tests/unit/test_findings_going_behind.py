@@ -110,7 +110,7 @@ def test_who_may_answer_the_targets_calls_on_this_host_is_told_apart() -> None:
     for peer, here in (("peer:127.0.0.1:23212", True), ("unix:/run/x.sock", True), ("peer:10.0.0.1:80", False)):
         builder = waiting("task:7:x").exchange(peer, "connected", {"2 ms": 20})
         text = finding(knowing(builder.model(), processes={100: process("0-3")}), "CPU-CONTENTION").remedies[-1].text
-        assert text.startswith(f"lower the priority of x (7){', unless it answers calls' if here else ': renice'}"), text
+        assert text.startswith(f"lower the priority of x (7){', unless it answers' if here else ': renice'}"), text
 
 
 def test_who_is_in_the_session_of_the_target_is_not_lowered_together_with_it() -> None:
