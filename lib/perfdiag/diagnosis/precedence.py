@@ -136,6 +136,12 @@ UNDECLARED: Mapping[Pair, str] = {
         ),
         ("the other end of a connection is the target's own, or not", "NET-PEER-SLOW NET-SELF-SLOW"),
         (
+            "one asks by UDP, the other by TCP, or several may be true of a peer",
+            "NET-CHATTY NET-UDP-DROPS, NET-CORKED NET-UDP-DROPS, NET-DELAYED-ACK NET-UDP-DROPS,"
+            " NET-DNS-SLOW NET-UDP-DROPS, NET-RETRANSMITS NET-UDP-DROPS, NET-SLOW-CLIENT NET-UDP-DROPS,"
+            " NET-UDP-DROPS SQL-CHATTY",
+        ),
+        (
             f"each takes its own part of a call: queue, round trip, server, locks{_BOTH}",
             "NFS-CLIENT-QUEUE NFS-COMMIT-SLOW, NFS-CLIENT-QUEUE NFS-LOCK-SLOW, NFS-CLIENT-QUEUE NFS-METADATA-CHATTY,"
             " NFS-CLIENT-QUEUE NFS-SERVER-SLOW, NFS-COMMIT-SLOW NFS-METADATA-CHATTY, NFS-COMMIT-SLOW NFS-SERVER-SLOW,"

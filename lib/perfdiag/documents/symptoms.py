@@ -45,6 +45,7 @@ SYMPTOMS = (
             "SQL-CHATTY",
             "NET-DELAYED-ACK",
             "NET-CORKED",
+            "NET-UDP-DROPS",
             "NET-SELF-SLOW",
             "CONCURRENCY-LIMIT",
             "IPC-PEER-SLOW",

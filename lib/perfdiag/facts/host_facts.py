@@ -37,6 +37,7 @@ from perfdiag.facts.process import Descriptors, Process
 from perfdiag.facts.processor import Clocksource, Processor
 from perfdiag.facts.storage import Disk, DiskActivity, Mount
 from perfdiag.facts.texts import Texts, fact, table
+from perfdiag.facts.udp_sockets import read_udp_drops
 from perfdiag.facts.writeback import WritebackLimits, read_writeback_limits
 from perfdiag.recording import schema
 
@@ -263,6 +264,11 @@ class Facts:
     def network_delta(self, name: str) -> int | None:
         """Return how far a counter of net/snmp or net/netstat went: "TcpExt.ListenOverflows", "Udp.InErrors"."""
         return self.network_deltas.get(name)
+
+    @fact
+    def udp_drops(self) -> Mapping[int, int] | None:
+        """How many datagrams sockets dropped in the window, by local port; None: not recorded."""
+        return read_udp_drops(self.texts)
 
     @fact
     def file_locks(self) -> Mapping[str, frozenset[int]]:

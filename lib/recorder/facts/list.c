@@ -44,6 +44,7 @@ static const struct rule process_rules[] = {
 static const struct rule network_rules[] = {
 	{ "/net", "snmp", .phases = B | S | E },
 	{ "/net", "netstat dev sockstat", .phases = B | E },
+	{ "/net", "udp udp6", .phases = B | E, .limit = 32 * 1024 },
 };
 
 /* Likewise, unless it is our own namespace, which host_rules read. */

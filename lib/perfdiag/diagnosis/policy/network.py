@@ -55,6 +55,14 @@ class NetworkPolicy(Family):
         3,
         "One or two segments sent again in a window happen on any network.",
     )
+    udp_drops = count(
+        10,
+        "A few datagrams are dropped wherever a service starts or stops.",
+    )
+    udp_drops_share = share(
+        0.01,
+        "Of datagrams that came so many were dropped: each is asked for again, after a timeout.",
+    )
     retransmits_explain_share = share(
         0.5,
         "Calls held back by this host's kernel for so much of their time are explained by it.",

@@ -207,7 +207,8 @@ def _loaded_late(recording: Recording, facts: Facts) -> list[NotMeasured]:
 def _dropped(recording: Recording, facts: Facts) -> list[NotMeasured]:
     """Say that datagrams were lost in full receive buffers, perhaps in the target's: the kernel adds them all up."""
     dropped = facts.network_delta("Udp.RcvbufErrors") or 0
-    if not dropped or not any(line.direction == "datagram_port" for line in recording.exchanges):
+    receives = any(line.direction == "datagram_port" for line in recording.exchanges)
+    if facts.udp_drops is not None or not dropped or not receives:
         return []
     what = f"whose {plural(dropped, 'datagram')} were dropped because a receive buffer was full"
     return [

@@ -1,0 +1,41 @@
+"""Datagrams that sockets of UDP dropped, as /proc/PID/net/udp counts them."""
+
+from collections.abc import Mapping
+
+from perfdiag.facts.texts import Texts, lines_of, words_of
+
+PATTERN = r"/proc/([0-9]+|self)/net/udp6?"
+_WORDS, _LOCAL, _INODE, _DROPS = 13, 1, 9, 12
+
+
+def read_udp_drops(texts: Texts) -> Mapping[int, int] | None:
+    """Return how many datagrams were dropped in the window, by local port, in the targets' network namespaces; None
+    where that was not recorded. Of a socket that ended in it nothing is known."""
+    paths = [path for path, _ in texts.match(PATTERN) if texts.text(path, "end") is not None]
+    if not paths:
+        return None
+    found: dict[int, int] = {}
+    for path in paths:
+        begin = {inode: drops for inode, _, drops in _sockets(texts.text(path, "begin"))}
+        for inode, port, drops in _sockets(texts.text(path, "end")):
+            if (new := drops - begin.get(inode, 0)) > 0:
+                found[port] = found.get(port, 0) + new
+    return found
+
+
+def _sockets(text: str | None) -> list[tuple[int, int, int]]:
+    """Return inode, local port and drops of each socket."""
+    found = []
+    for line in lines_of(text)[1:]:
+        words = words_of(line)
+        if len(words) != _WORDS or not words[_INODE].isdecimal() or not words[_DROPS].isdecimal():
+            continue
+        try:
+            port = int(words[_LOCAL].rpartition(":")[2], 16)
+        except ValueError:
+            continue
+        found.append((int(words[_INODE]), port, int(words[_DROPS])))
+    return found
+
+
+__all__ = ["read_udp_drops"]

@@ -1,0 +1,77 @@
+"""NET-UDP-DROPS: at the target's own ports, and where it asks on this host."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity, Silence
+
+from unit.support import Builder
+from unit.support.facts import facts
+from unit.support.judging import check, finding, outcomes
+
+ID, PEER, PATH = "NET-UDP-DROPS", "peer:127.0.0.1:53", "/proc/100/net/udp"
+HEAD = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref ...\n"
+
+
+def sockets(drops: int, port: int = 53) -> str:
+    """Return a table of the kernel: a socket at this port with so many drops, and one without any."""
+    rest = "00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0"
+    return HEAD + "".join(
+        f"{inode:6d}: 0100007F:{at:04X} {rest} {inode} 2 0000000000000000 {dropped}\n"
+        for inode, at, dropped in ((77, port, drops), (78, 999, 0))
+    )
+
+
+def caller(begin: int, end: int, *, unanswered: int = 359) -> Builder:
+    """Return a thread that asks a service 575 times, of which so many had no answer."""
+    builder = Builder(window="10 s").thread("asking", cpu_user="100 ms").fact(PATH, sockets(begin), sockets(end))
+    builder.row("net.receive", PEER, durations={"250 ms": 30, "500 us": 200})
+    return builder.exchange(PEER, "datagram", {}, unawaited=575, untimed=575 - unanswered)
+
+
+def server(begin: int, end: int, came: int) -> Builder:
+    builder = Builder(window="10 s").thread("serving", cpu_user="100 ms").fact(PATH, sockets(begin), sockets(end))
+    return builder.exchange("port:53", "datagram_port", {}, untimed=came, unawaited=came)
+
+
+def test_the_caller_waits_for_what_was_dropped() -> None:
+    model = caller(1000, 1359).model()
+    found = finding(model, ID)
+    assert found.severity is Severity.WARNING and not found.inside
+    assert "dropped 359 datagrams" in found.headline and sum(found.claims.values()) == model.ns("net.receive")
+    assert diagnose(model).findings[0].id == ID
+
+
+def test_a_servers_own_port_is_told_without_time() -> None:
+    found = finding(server(0, 50, 4000).model(), ID)
+    assert found.severity is Severity.WARNING and found.inside and not found.claims
+    assert "50 datagrams of 4,050 that came" in found.claim
+
+
+@pytest.mark.parametrize(
+    "builder",
+    [
+        caller(1000, 1000),
+        caller(1000, 1005),
+        caller(1000, 1012, unanswered=400),
+        server(0, 9, 100),
+        server(0, 50, 90_000),
+        server(0, 50, 0),
+    ],
+    ids=["none", "few", "others are lost", "few of few", "few of many", "of nobody here"],
+)
+def test_what_is_dropped_elsewhere_or_seldom_is_no_cause(builder: Builder) -> None:
+    assert check(builder.model(), ID).text
+
+
+def test_where_it_was_not_recorded_it_is_not_known() -> None:
+    builder = Builder().thread("serving").exchange("port:53", "datagram_port", {}, untimed=80)
+    (silence,) = outcomes(builder.model(), ID)
+    assert isinstance(silence, Silence)
+
+
+def test_a_table_that_is_cut_off_or_odd_is_read_as_far_as_it_goes() -> None:
+    odd = sockets(7) + "  12: 0100007F:ZZZZ 1 2 3 4 5 6 7 8 9 10 11 12\n  13: short"
+    assert facts(end={PATH: odd}).udp_drops == {53: 7}
+    assert facts().udp_drops is None
