@@ -112,6 +112,15 @@ def test_a_busy_event_loop_that_computes_does_not_spin() -> None:
     assert check(running(NO_LIBRARY, asks=60, works=340).model(), ID).number == pytest.approx(0.15)
 
 
+@pytest.mark.parametrize(("between", "spins"), [(0, False), (10, False), (40, True)])
+def test_a_call_that_goes_through_many_descriptors_works_for_long(between: int, spins: bool) -> None:
+    """Of calls that return at once the way into the kernel and back is a good part."""
+    looking = {"kernel": ["tcp_poll", "sock_poll", "do_sys_poll", "__x64_sys_poll"], "user": ["poll (libc.so.6)"]}
+    builder = running(looking, asks=400 - between, works=0).stack("cpu", count=between or 1, **IN_BETWEEN)
+    found = [each for each in outcomes(builder.model(), ID) if not isinstance(each, Check)]
+    assert bool(found) == spins, found
+
+
 def test_two_fifths_must_be_sure() -> None:
     assert isinstance(check(running(YIELDING, asks=44, works=56).model(), ID), Check)
     assert finding(running(YIELDING, asks=440, works=560).model(), ID).severity is Severity.INFO

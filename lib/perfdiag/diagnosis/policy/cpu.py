@@ -56,6 +56,10 @@ class CpuPolicy(Family):
         10_000,
         "Fewer calls a second, at under 10 us each, take less than a tenth of a CPU.",
     )
+    polling_inside_share = share(
+        0.97,
+        "A call of poll() that returns at once spends more than the rest on the way in and back: 0.1 to 0.5 us.",
+    )
     spinning_share = share(
         0.4,
         "A thread spins if polling takes two fifths of its samples; a busy event loop spends a tenth in epoll_wait.",

@@ -71,9 +71,14 @@ KINDS = (
     ),
     Kind(
         "polling for work",
-        ("__x64_sys_sched_yield", "do_sched_yield", "do_sys_poll", "do_select", "core_sys_select"),
-        "block until there is work (no timeout 0, no sched_yield loop); with many descriptors use epoll, not poll or"
-        " select",
+        ("__x64_sys_sched_yield", "do_sched_yield"),
+        "block until there is work (no sched_yield loop)",
+    ),
+    Kind(
+        "going through descriptors (poll, select)",
+        ("do_sys_poll", "do_select", "core_sys_select"),
+        "with many descriptors use epoll, which looks only at those that are ready, or watch fewer; block until there"
+        " is work (no timeout of 0)",
     ),
     Kind(
         "copying whole files up in overlayfs",

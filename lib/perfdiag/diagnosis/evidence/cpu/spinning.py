@@ -38,6 +38,8 @@ ASKING = (
     "__x64_sys_select",
     "__x64_sys_pselect6",
 )
+# Of these, those that look at each descriptor, as long as that takes.
+LOOKING = ("do_sys_poll", "do_poll", "core_sys_select", "do_select")
 WRAPPERS = re.compile(r"(?:__)?(?:sched_yield|p?poll|epoll_p?wait2?|p?select)")
 RECEIVING = ("sock_recvmsg", "__sys_recvfrom", "__x64_sys_recv", "____sys_recvmsg", "__sys_recvmsg")
 RECEIVERS = re.compile(r"(?:__(?:libc_)?)?recv(?:from|msg|mmsg)?")
@@ -103,6 +105,8 @@ def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | Non
     samples = CpuSamples(model, pid)
     if samples.count < cpu_policy.samples_for_function:
         return None
+    if _looks_at_many(samples):
+        return None
     received = _found_nothing(samples)
     calls: Counter[str] = Counter()
     in_kernel = 0
@@ -134,6 +138,13 @@ def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | Non
         around=around,
         idles=idles,
     )
+
+
+def _looks_at_many(samples: CpuSamples) -> bool:
+    """Return whether hardly any time is spent on the way into calls of poll() or select() and back: each works for
+    long, as it goes through many descriptors."""
+    inside = sum(stack.count for stack in samples.stacks if any(each.startswith(LOOKING) for each in stack.kernel))
+    return inside >= cpu_policy.polling_inside_share * samples.count
 
 
 def _served_ns(model: Model) -> int | None:
