@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, Requests, backing, device_of
+from perfdiag.diagnosis.evidence.disk.sync_calls import slowest_disk_of_sync
 from perfdiag.diagnosis.evidence.target import idle_share, subject
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Severity
@@ -69,6 +70,7 @@ class Case:
     chain: Requests
     explained_ns: int  # the longest chain of requests in one wait
     in_requests_ns: int  # what all waits together can have spent waiting for requests, at most
+    sync: bool = False  # for all disks of the host; `where` is the slowest
 
     @property
     def lost_ns(self) -> int:
@@ -90,7 +92,9 @@ class Case:
 
 def case_of(model: Model, kind: Kind, rows: list[Row]) -> Case:
     """Join the waits of one account on one device with its requests."""
-    where = backing(model, device_of(rows[0]))
+    device = device_of(rows[0])
+    of_sync = slowest_disk_of_sync(model) if kind is FLUSH and not device else None
+    where = of_sync or backing(model, device)
     wait = together(rows)
     chain = where.requests(model, *kind.operations)
     explained = disk_policy.requests_per_wait * chain.typical_ns
@@ -100,7 +104,7 @@ def case_of(model: Model, kind: Kind, rows: list[Row]) -> Case:
     # A thread waits for requests no longer than all of them took together.
     waiters = sum(thread.threads for thread in model.threads if kind.account in thread.accounts)
     in_requests = max(1, waiters) * (chain.queue.sum_ns + chain.service.sum_ns)
-    return Case(where, rows, wait, typical_ns(wait), chain, explained, in_requests)
+    return Case(where, rows, wait, typical_ns(wait), chain, explained, in_requests, of_sync is not None)
 
 
 def without_cpus(model: Model) -> str:

@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
+from perfdiag.diagnosis.evidence.disk.sync_calls import REMEDY
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.locks.wait_paths import behind_ns
 from perfdiag.diagnosis.evidence.target import subject
@@ -260,7 +261,7 @@ def _evidence(model: Model, kind: Kind, case: Case) -> list[Evidence]:
 
 
 def _remedies(kind: Kind, case: Case, severity: Severity) -> list[Remedy]:
-    found = [fix(kind.fewer)]
+    found = [fix(REMEDY if case.sync else kind.fewer)]
     if case.above:
         return [fix(f"check the layers between {case.where.name} and its disk: {kind.above}"), *found]
     if severity is Severity.INFO:
