@@ -10,7 +10,7 @@
 /*
  * Why does the last piece stay here though path and peer have room for it?  It is smaller than a segment, and waits until
  * all before it is acknowledged (Nagle's algorithm, which TCP_NODELAY turns off), or for more from the sender, who has
- * said that more comes: TCP_CORK, or MSG_MORE, of which nothing is left but that nothing else would hold it.
+ * said that more comes: TCP_CORK, or MSG_MORE, which leaves no flag: it is assumed where nothing is in flight.
  */
 static __always_inline enum holder holder_of(struct sock *sock)
 {

@@ -301,11 +301,13 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 
 #define STREAM_PAUSES 2
 
-/* An answer with so many pauses, that may go on: the last of it is no older than two of them.  It has no end to be timed. */
+/* The last piece of an answer is no older than two pauses, so more may come: it has no end to be timed. */
 static __always_inline bool is_stream(const struct connection *connection, __u64 now)
 {
+	__u64 age = now > connection->last ? now - connection->last : 0; /* the target runs on */
+
 	return connection->exchange == EXCHANGE_ANSWERED && connection->pauses >= STREAM_PAUSES &&
-	       (now - connection->last) * connection->pauses < 2 * (connection->last - connection->answered);
+	       age * connection->pauses < 2 * (connection->last - connection->answered);
 }
 
 static long end_one(void *map, const __u64 *address, struct connection *connection, const __u64 *now)

@@ -143,6 +143,8 @@ static __always_inline enum looks look_at_tls(struct connection *connection, con
 	if (type == TLS_HANDSHAKE && !connection->tls)
 		connection->tls = TLS_SHAKES;
 	note_offer(connection, bytes);
+	if (type == TLS_DATA && is_tls_own(text, connection->tls == TLS_SHAKES))
+		connection->tls_13 = 1;
 	if (type != TLS_DATA || is_tls_own(text, connection->tls == TLS_SHAKES)) {
 		if (connection->tls == TLS_TALKS || !(look_at_records(connection, bytes) & RECORDS_ASK))
 			return LOOKS_LIKE_NONE;

@@ -34,12 +34,12 @@ static __always_inline __u32 read_big_endian(__u64 address, __u32 bytes)
  * Is "h2" among the protocols, each of which has its length before it?  Global, as what follows, so that the verifier walks
  * it once.
  */
-__weak __noinline int names_http2(__u64 address)
+__weak __noinline int names_http2(__u64 address, __u64 end)
 {
 	__u8 list[PROTOCOLS_BYTES] = {};
 
 	bpf_probe_read_user(list, sizeof(list), (void *)address);
-	for (int i = 0; i + 2 < PROTOCOLS_BYTES; i++) {
+	for (int i = 0; i + 2 < PROTOCOLS_BYTES && address + i + 2 < end; i++) {
 		if (list[i] == 2 && list[i + 1] == 'h' && list[i + 2] == '2')
 			return 1;
 	}
@@ -58,7 +58,7 @@ __weak __noinline int offers_http2(__u64 address, __u64 end)
 	address += 2;
 	for (int i = 0; i < HELLO_EXTENSIONS_MOST && address + 6 < end; i++) {
 		if (read_big_endian(address, 2) == EXTENSION_PROTOCOLS)
-			return names_http2(address + 6);
+			return names_http2(address + 6, end);
 		address += 4 + read_big_endian(address + 2, 2);
 	}
 	return 0;
@@ -87,7 +87,7 @@ __weak __noinline int note_offer(struct connection *connection, __u32 bytes)
 #define RECORDS_ACKNOWLEDGE 2 /* a record as long as that acknowledgement */
 
 /* Global, so that the verifier walks it once. */
-__weak __noinline int look_at_records(const struct connection *connection, __u32 bytes)
+__weak __noinline int look_at_records(struct connection *connection, __u32 bytes)
 {
 	char text[TLS_HEADER + 1];
 	struct call call;
@@ -104,10 +104,12 @@ __weak __noinline int look_at_records(const struct connection *connection, __u32
 			break;
 		length = tls_length(text);
 		if (tls_type(text) == TLS_DATA) {
-			if (length == TLS_13_SETTINGS_ACK || length == TLS_12_SETTINGS_ACK)
+			bool own = is_tls_own(text, connection->tls == TLS_SHAKES);
+
+			connection->tls_13 |= own;
+			found |= own ? 0 : RECORDS_ASK;
+			if (length == (connection->tls_13 ? TLS_13_SETTINGS_ACK : TLS_12_SETTINGS_ACK))
 				found |= RECORDS_ACKNOWLEDGE;
-			if (!is_tls_own(text, connection->tls == TLS_SHAKES))
-				found |= RECORDS_ASK;
 		}
 		at += sizeof(text) + length;
 	}

@@ -6,10 +6,10 @@
  * HOOKS   iter/task_file, iter/task, once each, at the end.
  * COST    a look at each open file of the host, of the target's sockets a few loads; of each thread of the target one
  *         copy of its line of time, if there is such a request.
- * CANNOT  see those on connections of MPTCP; tell when one came in on a unix socket that the window has not met before,
- *         nor in the queue of one at which the target has not accepted in the window; tell requests from other data on a connection that is read
- *         rarely; tell whose last word it was on a connection closer than a tick, nor on a unix socket at all; tell a
- *         question from what needs no answer.
+ * CANNOT  see those on connections of MPTCP, nor behind the first 700 of a queue; tell when one came in on a unix socket
+ *         that the window has not met before, nor in the queue of one at which the target has not accepted in the window;
+ *         tell requests from other data on a connection that is read rarely; tell whose last word it was on a connection
+ *         closer than a tick, nor on a unix socket at all; tell a question from what needs no answer.
  */
 #include "wait/timeline.bpf.h"
 #include "request/endpoint.bpf.h"
@@ -17,7 +17,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MOST_NOT_ACCEPTED 4096 /* of one socket that listens */
+#define MOST_NOT_ACCEPTED 700 /* of one socket that listens: what is written of one file has to fit 32 KiB */
 
 /* What lies behind a client's end is its farewell, as TLS has it, more often than a request that it waits for. */
 static __always_inline bool has_unread(const struct sock *sock, __u16 family)
@@ -25,7 +25,7 @@ static __always_inline bool has_unread(const struct sock *sock, __u16 family)
 	struct tcp_sock *tcp = (struct tcp_sock *)sock;
 
 	if (family == AF_UNIX)
-		return LOAD(sock, sock, sk_receive_queue.qlen) > 0;
+		return LOAD(sock, sock, sk_receive_queue.qlen) > 0 && !(LOAD(sock, sock, sk_shutdown) & RCV_SHUTDOWN);
 	return LOAD(sock, sock, __sk_common.skc_state) == TCP_ESTABLISHED &&
 	       LOAD(tcp_sock, tcp, rcv_nxt) != LOAD(tcp_sock, tcp, copied_seq);
 }
@@ -154,7 +154,10 @@ static long tell_next_unix(__u32 number, struct unix_queue *queue)
 		return 1;
 	queue->next = LOAD(sk_buff, message, next);
 	sock = LOAD(sk_buff, message, sk);
-	if (!sock || !is_left(sock, AF_UNIX))
+	/* Nobody keeps the queue from changing meanwhile: what is no connection of it is in another one. */
+	if (!sock || LOAD(sock, sock, __sk_common.skc_family) != AF_UNIX || LOAD(sock, sock, sk_socket))
+		return 1;
+	if (!is_left(sock, AF_UNIX))
 		return 0;
 	describe_left(&queue->left, sock, AF_UNIX);
 	queue->left.queued = 1;

@@ -71,7 +71,8 @@ def test_clients_wait_for_what_a_server_corks(
         model = model_of(recorder.stop())
     (line,) = [each.line for each in model.exchanges if each.served]
     assert line.count == REQUESTS + 1 and line.held_ns == 0 and line.corked_ns is not None, line
-    assert abs(line.corked_ns - REQUESTS * kept_ms * MS) <= REQUESTS * TICK_NS, line
+    late_ns = REQUESTS * (TICK_NS + (20 * MS if uncorked == 80 else 0))  # who sleeps may sleep for longer
+    assert -REQUESTS * TICK_NS <= line.corked_ns - REQUESTS * kept_ms * MS <= late_ns, line
     assert abs(line.sum_ns - waited_ns) <= 0.05 * waited_ns + kept_ms * MS + 2 * TICK_NS, (line, waited_ns)
     judged(model, bool(kept_ms))
     if kept_ms:

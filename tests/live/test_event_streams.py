@@ -58,7 +58,7 @@ def test_a_stream_that_goes_on_is_no_slow_request(
         time.sleep(1)
         if not untimed and events < 1000:
             client.sendall(http(path))  # so that the first one has ended
-            time.sleep(1)
+            time.sleep(2)  # several times the pauses of the answer
         model = model_of(recorder.stop())
     lines = [each.line for each in model.exchanges if each.served and each.line.name == f"GET {path}"]
     assert sum(line.untimed for line in lines) == untimed, lines

@@ -8,7 +8,7 @@ from perfdiag.report import assembly
 
 from unit.support import Builder
 from unit.support.exchanges import exchange, latency
-from unit.support.judging import outcomes, silence
+from unit.support.judging import check, outcomes, silence
 from unit.support.reports import RUNBOOKS
 from unit.support.shown import folded, plain
 
@@ -125,3 +125,9 @@ def test_calls_do_not_stand_in_for_requests_that_could_not_be_timed() -> None:
     report = assembly.make(builder.model(), diagnose(builder.model()), RUNBOOKS)
     assert report.verdict.kind == "cannot tell" and "9 of 9 messages" in report.verdict.text, report.verdict
     assert not any(each.id == ID for each in report.checked), report.checked
+
+
+def test_a_limit_on_calls_alone_is_kept_whatever_requests_are() -> None:
+    builder = Builder(slo_names={"syscall:openat": "10 ms"}).thread("server", cpu_user="1 s")
+    builder.operation("syscall:openat", durations={"1 ms": 1000}).line(exchange(0, 0, declined=4))
+    assert "0 of 1,000 operations" in check(builder.model(), ID).text

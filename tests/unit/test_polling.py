@@ -31,9 +31,17 @@ def test_who_sleeps_many_times_polls_and_who_computes_meanwhile_is_named() -> No
     found = sleeping(200, computes="4500 ms")
     assert found.confidence is Confidence.LOW and "look every 125 us" in found.headline
     assert "worker (101)" in found.claim and any("90 % of the window" in each.text for each in found.evidence), found
-    assert "125 us less at the most" in found.remedies[0].text
+    assert "125 us a request at the most" in found.remedies[0].text
 
 
-def test_where_nobody_computes_nobody_is_named() -> None:
-    found = sleeping(200)
-    assert "worker" not in found.claim and "what they look for takes that long" in found.claim
+def test_where_nobody_computes_a_thread_may_throttle_itself() -> None:
+    assert sleeping(200).headline == "Threads sleep while they serve requests"
+
+
+def test_who_also_looks_between_requests_may_sleep_once_in_each() -> None:
+    """240 ms of sleep in each of ten requests, beside thousands of short ones that no request waits for."""
+    builder = Builder(window="9 s").thread("server", tid=100, wait_timer=("7 s", 4000), rest="net.request").reads(10)
+    builder.thread("worker", tid=101, cpu_user="8 s")
+    for line in served(10, 250 * MS, {"wait.timer": 2400 * MS}):
+        builder.line(line)
+    assert finding(builder.model(), ID).headline == "Threads sleep while they serve requests"

@@ -7,10 +7,13 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.facts.file_locks import PATH, read_file_locks
 from perfdiag.model.model import Model
+from perfdiag.recording import schema
 
 from unit.support import Builder
+from unit.support.exchanges import exchange
 from unit.support.facts import facts
 
+MS = 1_000_000
 FILE = "file:254:0:1234:accept.lock"
 LOCKS = """1: FLOCK  ADVISORY  WRITE {pid} fe:00:1234 0 EOF
 1: -> FLOCK  ADVISORY  WRITE 100 fe:00:1234 0 EOF
@@ -40,6 +43,7 @@ def is_idle(model: Model) -> bool:
         ("wait.events", "", False, True),
         ("wait.events", "peer:10.0.0.1:80", False, False),
         ("net.accept", "", True, False),
+        ("net.request", "", False, False),
         ("disk.flush", "", False, False),
         ("wait.timer", "", False, False),
     ],
@@ -67,6 +71,18 @@ def test_of_waits_that_have_not_ended_the_holder_tells(holder: int, account: str
     builder.thread("holder", tid=101, pid=101, rest=account, open=(account, "", since))
     builder.fact(PATH, None, LOCKS.format(pid=holder))
     assert is_idle(builder.model()) == idle
+
+
+@pytest.mark.parametrize(
+    "line", [exchange(20, 20 * MS, open=1, oldest_ns=5_000 * MS), exchange(20, 9_000 * MS, {"lock.file": 9_000 * MS})]
+)
+def test_where_requests_wait_nobody_is_idle(line: schema.Exchange) -> None:
+    """PHP's sessions: one request holds the file and polls for its backend, and another one waits for the file."""
+    builder = waits().row("lock.file", FILE, "10 s", count=1)
+    builder.stack("wait", "lock.file", object=FILE, kernel=["schedule", "flock_lock_inode_wait"], weight="10 s")
+    builder.thread("holder", tid=101, pid=101, rest="wait.events", open=("wait.events", "", "10 s"))
+    builder.fact(PATH, None, LOCKS.format(pid=101)).line(line)
+    assert builder.model().ns("lock.file") == 10_000 * MS
 
 
 def test_the_holders_of_locks_are_read() -> None:

@@ -237,3 +237,10 @@ def test_where_something_lies_unread_work_came() -> None:
     builder.line(schema.RequestLeft(PORT, True, 2, 20 * S, 14 * S, []))
     text = decide(builder.model(), diagnose(builder.model())).text
     assert "2 messages on port 8080 lie unread" in text and "work came" not in text, text
+
+
+def test_both_kinds_may_lie_on_one_port() -> None:
+    builder = Builder(window="3 s").thread("app", rest="net.request")
+    for queued in (False, True):
+        builder.line(schema.RequestLeft(PORT, False, 1, S, S, [], queued=queued))
+    assert not builder.model().coverage.contradictions

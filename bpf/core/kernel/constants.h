@@ -41,6 +41,7 @@
 #define TCP_CLOSE_WAIT 8
 #define TCP_LAST_ACK 9
 #define TCP_LISTEN 10
+#define RCV_SHUTDOWN 1
 #define SHUTDOWN_MASK 3 /* nothing is sent or received any more */
 #define IPPROTO_TCP 6
 #define IPPROTO_MPTCP 262

@@ -24,11 +24,11 @@ enum unsure {
 	UNSURE_PAUSES = 4, /* the request came in pieces, with pauses, and no name tells where it begins */
 };
 
-/* For what the kernel of this host keeps back what was sent last. */
+/* Why this host's kernel keeps back the last of what was sent. */
 enum holder {
 	HELD_BY_NOBODY,
 	HELD_BY_NAGLE, /* until the peer has acknowledged what was sent before */
-	HELD_BY_CORK,  /* until more is sent, or the socket uncorked; for 200 ms at most (tcp_check_probe_timer()) */
+	HELD_BY_CORK,  /* until more is sent, or the socket uncorked; else for 200 ms or more (tcp_probe0_base()) */
 };
 
 /* What comes is no plain text that names requests. */
@@ -199,8 +199,9 @@ struct connection {
 	__u32 pending;		  /* look-ups without an answer yet */
 	__u8 limits[SEND_LIMITS]; /* how often each kept the answer from being written on, up to 255 */
 	__u8 corked;		  /* `held_ns` was HELD_BY_CORK */
-	__u8 settings_looks;	  /* so often still whether HTTP/2, which the client has offered, is spoken */
-	__u8 pauses;		  /* in an answer with a name, while its sender had nothing to do, up to 255 */
+	__u8 tls_13;		  /* the handshake ended as one of TLS 1.3 does: with what looks like data */
+	__u8 settings_looks;	  /* reads left in which to look for the acknowledgement of HTTP/2's settings */
+	__u8 pauses;		  /* in an answer, while its sender had nothing to do, up to 255 */
 	char beginning[3];
 	struct request_part {
 		__u64 ns;

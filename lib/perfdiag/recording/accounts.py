@@ -157,7 +157,8 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("unexplained", "none of the above could be shown", "unexplained"),
     Account(
         "wait.work",
-        "a thread of a language runtime or its pool, idle because there was nothing to do",
+        "a thread of a language runtime or its pool, idle because there was nothing to do, or that waits for its turn"
+        " to wait for work",
         "waiting for work",
         _IDLE,
         object="whose threads",

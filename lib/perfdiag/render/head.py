@@ -10,6 +10,7 @@ from perfdiag.report.status import CANNOT_TELL, CRITICAL, WARNING
 
 STYLES = {CRITICAL: "bold red", WARNING: "bold yellow", CANNOT_TELL: "bold magenta"}
 _GAP = "   "
+_OF_SHARED = 10  # requests that a connection which carries several at once may have carried
 _APPLICATIONS = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "hotspot": "Java virtual machine"}
 
 
@@ -44,7 +45,7 @@ def _requests(report: Report) -> list[str]:
     where = next(iter(ports)) if len(ports) == 1 else ""
     on = f" on {':' if where.isdigit() else ''}{where}" if where else ""
     if report.few_timed:
-        if any(each.declined for each in report.requests):
+        if answered.count < _OF_SHARED * sum(each.declined for each in report.requests):
             return [f"most requests{on} were not timed"]
         untimed = sum(each.untimed for each in report.requests)
         return [f"{plural(answered.count + untimed, 'message')}{on}, most of them perhaps no requests"]

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.network.peers import name_of
-from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once, place
+from perfdiag.diagnosis.evidence.requests.places import place
+from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together

@@ -187,7 +187,8 @@ def unsure(lines: Iterable[schema.Exchange], *, slow: bool = False) -> bool:
     news and its acknowledgement are the same two messages in the other order.  Where nothing was answered, nothing
     counts."""
     answered = [line for line in lines if line.count]
-    counts = [(line.unsure + line.untimed, line.count + line.untimed) for line in answered]
+    untimed = [0 if line.name else line.untimed for line in answered]  # with a name: answers that go on
+    counts = [(line.unsure + other, line.count + other) for line, other in zip(answered, untimed, strict=True)]
     if slow:
         counts = [(line.over_slo_unsure, line.over_slo) for line in answered]
     return sum(part for part, _ in counts) > TOLERABLE_UNSURE * sum(whole for _, whole in counts)

@@ -12,21 +12,36 @@ from perfdiag.recording import schema
 from perfdiag.recording.recording import Recording
 
 FILE_LOCK = "lock.file"
-_FOR_WORK = ("net.accept", "net.request", "wait.events")
+_FOR_WORK = ("net.accept", "wait.events")
 _MOSTLY = 0.5
+_HARDLY = 0.05
 
 
 def turns_to_receive(recording: Recording, holders: Mapping[str, frozenset[int]]) -> frozenset[str]:
-    """Return the files for whose locks threads waited mostly while the holder waited for work, outside of any request.
+    """Return the files for whose locks threads waited mostly while the holder waited for work, and none of them in a
+    request.  Who waits between two requests of a client is not idle so: it may keep a lock of that client's.
 
-    `holders`: the processes that hold locks at the end, by file: they tell of waits that had not ended.
+    `holders`: the processes that hold locks at the end, by file: they tell of waits that had not ended, where no
+    request or call is under way, which the holder could be waiting for.
     """
     details = (each for each in recording.details.values() if each.account == FILE_LOCK)
     waited = sums_by_key((each.object, each.sum_ns) for each in details)
+    if not waited or _inside_ns(recording) > _HARDLY * sum(waited.values()):
+        return frozenset()
     lines = (line for line in recording.because if line.account == FILE_LOCK and not line.inside and _for_work(line))
     idle = Counter(sums_by_key((line.object, line.sum_ns) for line in lines))
-    idle.update(_not_ended(recording, holders) if waited else {})
+    idle.update({} if _is_owed(recording) else _not_ended(recording, holders))
     return frozenset(object for object, ns in waited.items() if idle[object] > _MOSTLY * ns)
+
+
+def _inside_ns(recording: Recording) -> int:
+    """Return for how long requests waited for locks of files."""
+    return sum(part.sum_ns for line in recording.exchanges for part in line.accounts if part.account == FILE_LOCK)
+
+
+def _is_owed(recording: Recording) -> bool:
+    """Return whether an answer of the target, or to it, was outstanding when the window ended."""
+    return bool(recording.requests_left) or any(line.open or line.connecting for line in recording.exchanges)
 
 
 def _for_work(line: schema.Because) -> bool:

@@ -207,7 +207,7 @@ def _of_readers(recording: Recording) -> Iterator[str]:
 
 def _of_left(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     now_ns = recording.footer.at_ns if recording.footer else 0
-    twice = Counter((line.object, line.earlier) for line in recording.requests_left)
+    twice = Counter((line.object, line.earlier, line.queued) for line in recording.requests_left)
     if max(twice.values(), default=0) > 1:
         yield "what is left unread on one port stands there more than once"
     for line in recording.requests_left:

@@ -162,7 +162,7 @@ def _beside_requests(it: Situation) -> list[str]:
 
 
 def _kind(it: Situation) -> Kind:
-    """Return whether what takes most of the busy time can be told, and whether requests are slow."""
+    """Return whether what takes most of the busy time can be told, and whether most requests were timed."""
     return Kind.CANNOT_TELL if it.untimed or (it.is_untold and it.largest[0].share >= MOST) else Kind.PROFILE
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from enum import Enum
 
 from perfdiag.common.text import printable
-from perfdiag.common.units import duration, first_of, plural, share
+from perfdiag.common.units import duration, plural, share
 from perfdiag.diagnosis.evidence.debuggers import has_ended, shows_stacks
 from perfdiag.diagnosis.evidence.idle import parked_threads
-from perfdiag.diagnosis.evidence.requests.untimed_requests import place
+from perfdiag.diagnosis.evidence.requests.places import places
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
@@ -115,7 +115,7 @@ def left_unread(model: Model) -> str:
     if not lines:
         return ""
     oldest_ns = max(line.oldest_ns for line in lines)
-    where = first_of([place(line.object) for line in sorted(lines, key=lambda line: -line.count)], SHOWN)
+    where = places(sorted(lines, key=lambda line: -line.count))
     many = sum(line.count for line in lines)
     were, oldest = ("was", "") if many == 1 else ("were", "the oldest ")
     since = f", {oldest}for {duration(oldest_ns)}" if oldest_ns else ""
@@ -124,10 +124,11 @@ def left_unread(model: Model) -> str:
 
 def lies_unread(model: Model) -> str:
     """Return that something came before the window and was not read, whether or not it waits for that; else ""."""
-    if not model.requests_left:
+    earlier = [line for line in model.requests_left if line.earlier]
+    if not earlier:
         return ""
-    where = first_of([place(line.object) for line in sorted(model.requests_left, key=lambda line: -line.count)], SHOWN)
-    many = sum(line.count for line in model.requests_left)
+    where = places(sorted(earlier, key=lambda line: -line.count))
+    many = sum(line.count for line in earlier)
     return f"{plural(many, 'message')} on {where} {'lies' if many == 1 else 'lie'} unread."
 
 

@@ -92,8 +92,8 @@ class Situation:
 
     @cached_property
     def untimed(self) -> list[str]:
-        """The sentence on requests of which few were timed: on shared connections, or as most messages may be none, and
-        those that were are over the objective."""
+        """Why most requests were not timed, as a sentence: they share connections, or most messages may be none, and
+        those that were timed are over the objective."""
         if several := mostly_at_once(self.model):
             return [f"Most requests may have come on {several}: none of these was timed."]
         perhaps = unsure(each.line for each in self.model.exchanges if each.from_outside)

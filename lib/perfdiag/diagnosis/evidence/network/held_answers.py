@@ -37,13 +37,13 @@ class Kept:
         """Return for how long each was."""
         return duration(self.ns() // max(1, sum(each.line.count for each in self.exchanges)))
 
-    def evidence(self) -> list[Evidence]:
+    def evidence(self, noun: str = "request") -> list[Evidence]:
         """Return the names of which most time was kept back."""
-        return [self._evidence(each) for each in self.exchanges[:2]]
+        return [self._evidence(each, noun) for each in self.exchanges[:2]]
 
-    def _evidence(self, each: Exchange) -> Evidence:
+    def _evidence(self, each: Exchange, noun: str) -> Evidence:
         line, ns = each.line, self.ns_of(each.line) or 0
-        text = f"{duration(ns)} of {duration(line.sum_ns)} in {plural(line.count, 'request')} {each.title}"
+        text = f"{duration(ns)} of {duration(line.sum_ns)} in {plural(line.count, noun)} {each.title}"
         return Evidence(f"{text} after their last byte was written", float(ns), "ns", "tcp_sock")
 
 

@@ -1,19 +1,14 @@
 """Requests that came in and were not timed: several at once on a connection (HTTP/2), and all by UDP."""
 
-from collections.abc import Iterable
-
-from perfdiag.common.text import printable
-from perfdiag.common.units import first_of, plural
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.requests.places import places
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import ENOUGH_REQUESTS
-from perfdiag.recording import schema
-
-SHOWN = 2
 
 
 def several_at_once(model: Model) -> str:
     """Return how many connections carry several requests at once, or ""."""
-    declined = _declined(model)
+    declined = sum(each.line.declined for each in model.exchanges if each.served)
     if not declined:
         return ""
     return f"{plural(declined, 'connection')} that {'carries' if declined == 1 else 'carry'} several requests at once"
@@ -22,8 +17,9 @@ def several_at_once(model: Model) -> str:
 def mostly_at_once(model: Model) -> str:
     """Return how many connections carry several requests at once, if most may have come on these, or "": how many
     requests such a connection carries is not known."""
-    timed = sum(each.line.count for each in model.exchanges if each.from_outside)
-    return several_at_once(model) if timed < ENOUGH_REQUESTS * _declined(model) else ""
+    lines = [each.line for each in model.exchanges if each.from_outside]
+    timed, declined = sum(line.count for line in lines), sum(line.declined for line in lines)
+    return several_at_once(model) if timed < ENOUGH_REQUESTS * declined else ""
 
 
 def why_few_timed(model: Model) -> str:
@@ -41,18 +37,4 @@ def came_by_datagram(model: Model) -> str:
     return f"On {places(ports)} it received {plural(came, 'datagram')} and sent {went:,}." if came else ""
 
 
-def places(lines: Iterable[schema.Silent | schema.Exchange]) -> str:
-    """Return where the first of these are, as it is shown."""
-    return first_of(list(dict.fromkeys(place(line.object) for line in lines)), SHOWN)
-
-
-def place(object: str) -> str:
-    """Return where requests come in, as it is shown."""
-    return printable(object.replace("port:", "port ", 1))
-
-
-def _declined(model: Model) -> int:
-    return sum(each.line.declined for each in model.exchanges if each.served)
-
-
-__all__ = ["came_by_datagram", "mostly_at_once", "place", "places", "several_at_once", "why_few_timed"]
+__all__ = ["came_by_datagram", "mostly_at_once", "several_at_once", "why_few_timed"]

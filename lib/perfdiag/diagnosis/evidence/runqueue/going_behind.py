@@ -34,18 +34,19 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
         yields = f"for pid in {' '.join(str(each) for _, each in named)}; do {yields}; done"
     pids = ",".join(str(each) for each in [*(each for _, each in named), *([own] if own else [])])
     return (
-        f"lower the priority of {who}{_unless(model)}: {yields};"
+        f"lower the priority of {who}{_unless(model, len(named) > 1)}: {yields};"
         f" note the present values first: ps -o pid,cls,ni,cgroup -p {pids}"
         f" (if cgroup differs, lower the cpu.weight of theirs; FF and RR are real-time: chrt -a -o -p 0 {named[0][1]})"
     )
 
 
-def _unless(model: Model) -> str:
+def _unless(model: Model, several: bool) -> str:
     """Return the condition that they do not serve the target: who is asked on this host may be any of them."""
     asked = {each.line.object for each in model.exchanges if each.line.direction == "connected" and each.line.count}
     addresses = {object.removeprefix("peer:").rpartition(":")[0] for object in asked}
     here = any(map(is_loopback, addresses)) or any(object.startswith("unix:") for object in asked)
-    return f", unless it answers calls of {subject(model)}" if here else ""
+    answers = "they answer" if several else "it answers"
+    return f", unless {answers} calls of {subject(model)}" if here else ""
 
 
 def _sessions(model: Model) -> list[int]:

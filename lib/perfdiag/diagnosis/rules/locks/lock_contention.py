@@ -305,7 +305,7 @@ def _headline(model: Model, account: str, key: str, name: str) -> str:
     if account == FILE:
         return f"Threads wait for the lock on {brief(name)}"
     if account == KERNEL:
-        return f"Threads wait in the kernel for {brief(subject_of(model, key).name)}"
+        return f"Threads wait for {brief(subject_of(model, key).name)}"
     return "Threads queue for one lock"
 
 

@@ -16,7 +16,7 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.request_time import CORKED
 from perfdiag.recording import schema
 
-ID = "NET-CORKED"
+ID, DROPPED = "NET-CORKED", "a queue of this host itself dropped the last piece (tc -s qdisc)"
 UNCORK = fix(
     "take TCP_CORK away after the last piece, send that piece without MSG_MORE (strace -f -e"
     " trace=setsockopt,sendto,sendmsg,sendfile shows both), or write each message at once"
@@ -28,7 +28,7 @@ UNCORK = fix(
     title="The target keeps its last piece back",
     accounts=(RECEIVE, CORKED),
     meaning="A socket with TCP_CORK, or a piece sent with MSG_MORE, tells the kernel that more will come. Unless more"
-    " does, or the socket is uncorked, the last piece waits for 200 ms before it leaves.",
+    " does, or the socket is uncorked, the last piece waits for 200 ms or more before it leaves.",
     measured="Calls and answers whose last piece stayed here though path and peer had room for it, and nothing else"
     " held it (tcp_sock); until something was sent, to a tick of the clock. Half of the calls' time, or 1 % of the"
     " requests' time. The last answer on an open connection is not seen.",
@@ -48,13 +48,13 @@ def corked(model: Model) -> Iterable[Outcome]:
 
     def explained_ns(rows: list[Row], socket: schema.Socket) -> int:
         call = calls_by_connection(model).get(socket.object)
-        ns = call.line.corked_ns or 0 if call else 0
+        ns = (call.line.corked_ns or 0) if call else 0
         if call is None or ns < network_policy.retransmits_explain_share * call.line.sum_ns:
             return 0
         return min(total_ns(rows), ns)
 
     for outcome in outcomes(model, ID, (RECEIVE,), explained_ns, _of_calls, "data kept back in corked sockets"):
-        if not (answers and isinstance(outcome, Check)):  # that the other half is fine is not that of the rule
+        if not (answers and isinstance(outcome, Check)):  # that of calls would contradict the finding on answers
             yield outcome
 
 
@@ -72,6 +72,7 @@ def _of_answers(model: Model, kept: Kept) -> Finding:
         doubts=[not_followed(model)],
         evidence=kept.evidence(),
         remedies=[UNCORK],
+        alternatives=[DROPPED],
         verify=time_under(model, CORKED),
     )
 
@@ -89,7 +90,8 @@ def _of_calls(model: Model, causes: list[Cause]) -> Finding:
         ),
         mechanism=Mechanism.SLOW,
         severity=fault(model, sum(cause[3] for cause in causes)),
-        evidence=calls.evidence(),
+        evidence=calls.evidence("call"),
+        alternatives=[DROPPED],
         remedies=[UNCORK],
         verify=time_under(model, RECEIVE),
     )

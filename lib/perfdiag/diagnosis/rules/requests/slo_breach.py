@@ -45,7 +45,8 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
         reason = f"the table of operations was full: {lost:,} were not counted; the others kept the limit"
         yield Silence("SLO-BREACH", reason, f"strace -f -T -p PID shows how long each call of {subject(model)} takes")
         return
-    if not broken and not all(isinstance(each, Check) for each in of_requests):
+    general = model.header.options.slo_ns is not None
+    if not broken and general and not all(isinstance(each, Check) for each in of_requests):
         return  # requests are what a limit is for, and these do not all keep it, as far as is known
     if not broken:
         limited = [each for each in model.operations if model.limit_ns(each.name) is not None]

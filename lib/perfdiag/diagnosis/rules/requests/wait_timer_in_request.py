@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
-from perfdiag.diagnosis.evidence.requests.polling import Polling, polling
+from perfdiag.diagnosis.evidence.requests.polling import TIMER, Polling, polling
 from perfdiag.diagnosis.evidence.requests.timed_out_waits import all_wait_at_once, timed_out
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
@@ -29,7 +29,6 @@ from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.recording.accounts import PARKED
 
-TIMER = "wait.timer"
 _SLEEPS = (
     "do not sleep while a request waits, nor while holding a lock; instead of polling with a pause,"
     " wait for the thing itself (an event, a condition, a descriptor)"
@@ -118,6 +117,7 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
         remedies=_remedies(model, looped=looped, own_pool=bool(number), polls=polls),
         alternatives=[
             "an intended limit on the rate of requests, or long polling without news",
+            *(["pauses between pieces of the work itself"] if polls else []),
             *(["requests that are meant to wait for news"] if unproven else []),
         ],
         verify=part_under(model, "sleep", "request time", ns / time.ns, general_policy.fault_share),
@@ -128,8 +128,7 @@ def _remedies(model: Model, *, looped: bool, own_pool: bool, polls: Polling | No
     if looped:
         return [fix(_DELAYS)]
     if polls:
-        who = f"perfdiag latency --only --pid {polls.busy[0].pid}" if polls.busy else "see THREADS with --full"
-        return [fix(f"make what they look for faster ({who}); {polls.saved()}"), *_where(model)]
+        return [fix(f"make the work of {polls.busy[0].name} faster; {polls.saved()}"), *_where(model)]
     return [fix(_OWN_POOL if own_pool else _SLEEPS), *_where(model)]
 
 
