@@ -67,11 +67,12 @@ static __always_inline bool is_perhaps_news(const struct record *record, const s
 	return was_idle(record, connection, now) && may_be_news(connection, now);
 }
 
-/* An answer with a name goes on after a pause, as a stream of events does. */
+/* An answer goes on after a pause, as a stream of events does: its sender had nothing to do, or a timer woke it. */
 static __always_inline void note_pause(const struct record *record, struct connection *connection, __u64 now)
 {
 	if (connection->exchange == EXCHANGE_ANSWERED && connection->pauses < 255 &&
-	    now - connection->last >= PAUSE_NS && was_idle(record, connection, now))
+	    now - connection->last >= PAUSE_NS &&
+	    (was_idle(record, connection, now) || set_off_by_timer(record) > connection->last))
 		connection->pauses++;
 }
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -26,7 +30,7 @@ async def serve(reader, writer):
     while head := await reader.readuntil(b"\\r\\n\\r\\n"):
         writer.write(HEAD)
         await writer.drain()
-        for _ in range(events):
+        for _ in range(0 if b"/nothing" in head else events):
             if b"/events" in head:
                 await asyncio.sleep(0.15)
             else:
@@ -43,17 +47,38 @@ asyncio.run(main())
 """
 
 
+@contextlib.contextmanager
+def asking(port: int) -> Iterator[None]:
+    """Ask for something else all the time, on another connection."""
+    ended = threading.Event()
+
+    def ask() -> None:
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            while not ended.wait(0.02):
+                client.sendall(http("/nothing"))
+                client.recv(1000)
+
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(ask)
+        try:
+            yield
+        finally:
+            ended.set()
+            asked.result()
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["alone", "beside others"])
 @pytest.mark.parametrize(
     ("path", "events", "count", "untimed"),
     [("/events", 1000, 0, 1), ("/events", 2, 1, 0), ("/report", 1000, 1, 0)],
     ids=["a stream", "a slow answer", "computed"],
 )
 def test_a_stream_that_goes_on_is_no_slow_request(
-    path: str, events: int, count: int, untimed: int, attach: Attach, cleanup: Cleanup
+    path: str, events: int, count: int, untimed: int, busy: bool, attach: Attach, cleanup: Cleanup
 ) -> None:
     pid, port = cleanup.enter_context(running_server(SERVER, events))
     recorder = attach(pid, only=True)
-    with socket.create_connection(("127.0.0.1", port)) as client:
+    with socket.create_connection(("127.0.0.1", port)) as client, asking(port) if busy else contextlib.nullcontext():
         client.sendall(http(path))
         time.sleep(1)
         if not untimed and events < 1000:
