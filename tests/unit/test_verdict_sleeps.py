@@ -262,3 +262,12 @@ def test_who_computes_for_most_of_the_window_comes_before_who_sleeps_beside() ->
     model = Builder().thread("busy", cpu_user="3 s").thread("cron", rest="wait.timer").model()
     _, text = verdict(model, finding("CPU-BOUND", {"cpu.user": 3 * S}, "It computes.", severity=Severity.INFO))
     assert text.index("sleeps") < text.index("computing"), text
+
+
+def test_a_script_sleeps_by_the_program_that_it_starts_again_and_again() -> None:
+    """The runner beside it sleeps for longer than each of them, and for less than all."""
+    builder = Builder(window="9 s").thread("runner", wait_timer="1500 ms", rest="wait.child")
+    for number in range(15):
+        builder.thread("sleep", pid=200 + number, wall="500 ms", exited=True, rest="wait.timer")
+    asleep = sleep(builder.model())
+    assert asleep and asleep.headline == "15 threads (sleep) sleep 7.50 s of 7.50 s on a timer"
