@@ -100,7 +100,7 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
     )
 
 
-def _of_most(sleepers: Sequence[ThreadLedger]) -> Sequence[ThreadLedger]:
+def _of_most(sleepers: list[ThreadLedger]) -> list[ThreadLedger]:
     """Return those of one name, if they sleep for most of the time together: a script that starts sleep(1) again and
     again sleeps by it, whatever else does."""
     by_name = groups_by_key((thread.comm, thread) for thread in sleepers)
