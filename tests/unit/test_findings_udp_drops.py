@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity, Silence
+from perfdiag.facts.host_facts import Facts
+from perfdiag.recording import schema
 
 from unit.support import Builder
-from unit.support.facts import facts
+from unit.support.facts import facts, lines
 from unit.support.judging import check, finding, outcomes
 
 ID, PEER, PATH = "NET-UDP-DROPS", "peer:127.0.0.1:53", "/proc/100/net/udp"
@@ -73,5 +75,12 @@ def test_where_it_was_not_recorded_it_is_not_known() -> None:
 
 def test_a_table_that_is_cut_off_or_odd_is_read_as_far_as_it_goes() -> None:
     odd = sockets(7) + "  12: 0100007F:ZZZZ 1 2 3 4 5 6 7 8 9 10 11 12\n  13: short"
-    assert facts(end={PATH: odd}).udp_drops == {53: 7}
-    assert facts().udp_drops is None
+    assert facts({PATH: HEAD}, {PATH: odd}).udp_drops == {53: 7}
+    assert facts(end={PATH: odd}).udp_drops is None and facts().udp_drops is None
+
+
+@pytest.mark.parametrize(("cut_off", "expected"), [(False, {53: 900}), (True, {})])
+def test_of_a_socket_that_may_have_been_there_before_nothing_is_known(cut_off: bool, expected: dict[int, int]) -> None:
+    """Of more sockets than are recorded one can be in the table of the end alone."""
+    begin = schema.Fact(at_ns=1, phase="begin", path=PATH, text=HEAD, truncated=cut_off)
+    assert Facts.parse([begin, *lines(end={PATH: sockets(900)})]).udp_drops == expected

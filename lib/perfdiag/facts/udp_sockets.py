@@ -10,17 +10,18 @@ _WORDS, _LOCAL, _INODE, _DROPS = 13, 1, 9, 12
 
 def read_udp_drops(texts: Texts) -> Mapping[int, int] | None:
     """Return how many datagrams were dropped in the window, by local port, in the targets' network namespaces; None
-    where that was not recorded. Of a socket that ended in it nothing is known."""
-    paths = [path for path, _ in texts.match(PATTERN) if texts.text(path, "end") is not None]
-    if not paths:
+    where that was not recorded. Of a socket that ended in it nothing is known, nor of one that was made in it where
+    there were too many sockets to be recorded."""
+    known = [path for path, _ in texts.match(PATTERN) if all(texts.text(path, each) for each in ("begin", "end"))]
+    if not known:
         return None
     found: dict[int, int] = {}
-    for path in paths:
+    for path in known:
         begin = {inode: drops for inode, _, drops in _sockets(texts.text(path, "begin"))}
         for inode, port, drops in _sockets(texts.text(path, "end")):
-            if (new := drops - begin.get(inode, 0)) > 0:
-                found[port] = found.get(port, 0) + new
-    return found
+            if inode in begin or not texts.is_cut_off(path, "begin"):
+                found[port] = found.get(port, 0) + max(0, drops - begin.get(inode, 0))
+    return {port: drops for port, drops in found.items() if drops}
 
 
 def _sockets(text: str | None) -> list[tuple[int, int, int]]:
