@@ -15,13 +15,15 @@ PEER, SINGLE = "IPC-PEER-SLOW", "CPU-SINGLE-THREAD"
 REPEATED = 9
 
 
-def repeated(*, works: str = "390 ms", readers: tuple[str, ...] = ("bash",)) -> Model:
+def repeated(*, works: str = "390 ms", readers: tuple[str, ...] = ("bash",), shells: bool = False) -> Model:
     """Nine times `cat log | while read line`, each for 0.4 s; the rows of ended processes stand together."""
     builder = Builder(cpus=2, comm="script").thread("script", pid=99, wait_child="4 s", wait_timer="6 s")
     for number in range(REPEATED):
         builder.thread("cat", pid=100 + number, wall="400 ms", cpu_user="10 ms", ipc_pipe="390 ms", exited=True)
         comm = readers[number % len(readers)]
         builder.thread(comm, pid=200 + number, wall="400 ms", cpu_kernel=works, rest="ipc.pipe", exited=True)
+        if shells:
+            builder.thread("dash", pid=300 + number, wall="400 ms", ipc_pipe="200 us", rest="wait.child", exited=True)
     return with_ended_rows(builder)
 
 
@@ -36,10 +38,11 @@ def with_ended_rows(builder: Builder) -> Model:
     return replace(builder.model(), rows=rows)
 
 
-def test_all_processes_of_the_stage_that_works_are_the_limit() -> None:
-    waits = finding(repeated(), PEER)
+@pytest.mark.parametrize("shells", [False, True], ids=["alone", "beside the shells that make them"])
+def test_all_processes_of_the_stage_that_works_are_the_limit(shells: bool) -> None:
+    waits = finding(repeated(shells=shells), PEER)
     assert waits.severity is Severity.INFO and "bash (9 processes), which works" in waits.headline
-    limit = finding(repeated(), SINGLE)
+    limit = finding(repeated(shells=shells), SINGLE)
     assert limit.severity is Severity.WARNING and limit.headline.startswith("bash (9 processes) is the limit")
     assert dict(limit.claims) == {"cpu.kernel": REPEATED * 390_000_000}
     (stages,) = [each.text for each in limit.evidence if "each stage" in each.text]

@@ -8,7 +8,7 @@ through each other: it waits clearly less than any of them.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from perfdiag.common.by_key import groups_by_key
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.significance import by_key, percent, plain, total_ns
 from perfdiag.model.model import Model, Row
@@ -86,7 +86,7 @@ def pipelines(model: Model) -> tuple[list[Pipeline], list[list[Row]]]:
             outside.append(rows)
         else:
             inside.append((rows, pids))
-    found = [Pipeline(rows, _stages(model, pids)) for rows, pids in _connected(inside)]
+    found = [Pipeline(rows, _stages(model, rows, pids)) for rows, pids in _connected(inside)]
     return sorted(found, key=lambda pipeline: -pipeline.ns), outside
 
 
@@ -160,12 +160,18 @@ def _connected(groups: Iterable[tuple[list[Row], set[int]]]) -> list[tuple[list[
     return list(joined.values())
 
 
-def _stages(model: Model, pids: set[int]) -> list[Stage]:
+def _stages(model: Model, rows: Sequence[Row], pids: set[int]) -> list[Stage]:
+    """Return the stages of a pipeline, but for those that have next to nothing to do with it: the shell that made it
+    has waited there for a moment, too."""
+    least_ns = local_policy.stage_share * total_ns(rows)
+    ended_ns = sums_by_key((row.waker_tid, row.distribution.sum_ns) for row in rows if row.waker_tid)
+    ends = {thread.pid for thread in model.threads if ended_ns.get(thread.tid, 0) >= least_ns}
     busiest = groups_by_key(
         (thread.pid, thread) for thread in model.threads if thread.pid in pids and thread.tid and thread.wall_ns
     )
     threads = [max(group, key=_could_run_ns) for group in busiest.values()]
-    stages = [Stage(thread, _waiting_ns(thread) / thread.wall_ns) for thread in threads]
+    part = [thread for thread in threads if thread.pid in ends or not 0 < _waiting_ns(thread) < least_ns]
+    stages = [Stage(thread, _waiting_ns(thread) / thread.wall_ns) for thread in part]
     return sorted(stages, key=lambda stage: (stage.waiting, stage.thread.pid))
 
 

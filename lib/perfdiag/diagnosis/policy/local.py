@@ -23,6 +23,10 @@ class LocalPolicy(Family):
         "Fork, exec, loading libraries and exit take 0.5 to 1 ms of CPU time: a process that takes no more "
         "does nothing else.",
     )
+    stage_share = share(
+        0.001,
+        "Less of a pipeline's waits is no stage: the shell that makes it waits a moment for each process.",
+    )
     awaited_stage_waits_share = share(
         0.25,
         "A stage that waits for more than a quarter of its life is not the limit of its pipeline: the work is shared.",
