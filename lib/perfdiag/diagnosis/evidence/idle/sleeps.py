@@ -27,7 +27,7 @@ _TALKS = ("net.receive", "net.send", "net.accept", "ipc.pipe", "ipc.unix", "wait
 _PRIMITIVE = re.compile(
     SLEEPS_OF_C + r"|syscall|pysleep|time_sleep|runtime\.(usleep|futexsleep).*|std::.*sleep.*|_*futex_abstimed_wait\w*"
 )
-_MOST = 0.75  # of the sleep of all
+_MOST = 0.6  # of the sleep of all
 # Go's own sleeping: a goroutine that sleeps has no thread.
 _HOUSEKEEPING = re.compile(r"runtime\..*")
 _INTERPRETER = re.compile(r"_?Py[A-Z_]\w*|cfunction_\w+|rb_\w+|vm_exec\w*|Interpreter|_ZN2v8.*|JVM_\w+")
@@ -78,9 +78,9 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
     ns = sum(t.ns(TIMER) for t in sleepers)
     if not ns or (ns < idle_policy.sleep_alone_share * model.window_ns and ns <= model.busy_ns):
         return None
+    sleepers = _of_most(sleepers)
     # Those that hardly sleep would only blur how much of their time the others do.
     sleepers = [t for t in sleepers if t.ns(TIMER) >= idle_policy.sleep_beside_faults_share * sleepers[0].ns(TIMER)]
-    sleepers = _of_most(sleepers)
     first, number = sleepers[0], sum(t.threads for t in sleepers)
     felt_ns, parent = _waited_for(model, sleepers)
     function = _function(model, {t.pid for t in sleepers})
