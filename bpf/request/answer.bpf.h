@@ -67,10 +67,13 @@ static __always_inline bool is_perhaps_news(const struct record *record, const s
 	return was_idle(record, connection, now) && may_be_news(connection, now);
 }
 
-/* An answer goes on after a pause, as a stream of events does: its sender had nothing to do, or a timer woke it. */
+/*
+ * An answer goes on after a pause, as a stream of events does: its sender had nothing to do, or a timer woke it, and there
+ * was room for more all along.
+ */
 static __always_inline void note_pause(const struct record *record, struct connection *connection, __u64 now)
 {
-	if (connection->exchange == EXCHANGE_ANSWERED && connection->pauses < 255 &&
+	if (connection->exchange == EXCHANGE_ANSWERED && connection->pauses < 255 && !connection->full_since &&
 	    now - connection->last >= PAUSE_NS &&
 	    (was_idle(record, connection, now) || set_off_by_timer(record) > connection->last))
 		connection->pauses++;

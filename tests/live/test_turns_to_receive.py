@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 from pathlib import Path
 
@@ -47,7 +49,9 @@ def ask(port: int, count: int) -> None:
 def test_who_waits_for_the_turn_to_accept_is_idle(
     asked: int, slow: bool, idle: bool, tmp_path: Path, attach: Attach, cleanup: Cleanup
 ) -> None:
-    pid, port = cleanup.enter_context(running_server(PREFORK, tmp_path / "accept.lock", slow))
+    server = running_server(PREFORK, tmp_path / "accept.lock", slow, prepare=os.setsid)
+    pid, port = cleanup.enter_context(server)
+    cleanup.callback(os.killpg, pid, signal.SIGKILL)
     ask(port, 8)
     recorder = attach(pid, duration_ns=2_000_000_000)
     ask(port, asked)
