@@ -27,7 +27,8 @@ def test_requests_and_calls_or_the_reason_why_not(guest: Guest, start: Start, re
     # Linux 7.0 can preempt a program: until that goes on, the kernel leaves the next run of it on that CPU out.
     skipped = recording.footer.lost["programs_skipped"]
     counts = [line.count for line in found.values()]
-    assert max(counts) == 23 and sum(counts) >= 2 * 23 - skipped, (found, recording.footer.lost)
+    lost = {name: count for name, count in recording.footer.lost.items() if count}
+    assert max(counts) >= 23 - skipped // 2 and sum(counts) >= 2 * 23 - skipped, (lost, counts)
     assert found["accepted"].object == f"port:{truth['port']}"
     assert found["connected"].object == f"peer:127.0.0.1:{truth['port']}"
     for line in found.values():
