@@ -146,7 +146,8 @@ def test_collections_are_one_cause(heap: str, ill: bool, cleanup: Cleanup, attac
     diagnosis = diagnose(model_of(recorded(java, attach)))
     faults = [each for each in diagnosis.findings if each.severity is not Severity.INFO]
     print(*(f"{each.id} {each.share:.2f} {each.claim}" for each in diagnosis.findings), sep="\n")
-    others = {each.id for each in faults if not each.id.startswith("CPU-")}  # the host may be busy
+    # The host may be busy; and who allocates 12 GiB a second waits for collections as long as that takes.
+    others = {each.id for each in faults if not each.id.startswith(("CPU-", "JVM-ALLOCATION-RATE"))}
     assert others == ({"JVM-GC-PRESSURE"} if ill else set())
 
 
