@@ -48,7 +48,6 @@ static __always_inline __u64 held_ns(const struct sock *sock, const struct conne
 static __always_inline void let_go(const struct sock *sock, struct connection *connection, __u64 at, __u64 now)
 {
 	__u64 ns, most_ns = at > connection->last ? at - connection->last : 0;
-
 	__u8 held = connection->held;
 
 	if (!held || connection->direction != DIRECTION_ACCEPTED)

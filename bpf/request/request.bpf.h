@@ -139,13 +139,14 @@ enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
 static __always_inline enum looks look_at_tls(struct connection *connection, const char *text, __u32 bytes)
 {
 	__u32 type = tls_type(text);
+	bool own;
 
 	if (type == TLS_HANDSHAKE && !connection->tls)
 		connection->tls = TLS_SHAKES;
 	note_offer(connection, bytes);
-	if (type == TLS_DATA && is_tls_own(text, connection->tls == TLS_SHAKES))
-		connection->tls_13 = 1;
-	if (type != TLS_DATA || is_tls_own(text, connection->tls == TLS_SHAKES)) {
+	own = type == TLS_DATA && is_tls_own(text, connection->tls == TLS_SHAKES);
+	connection->tls_13 |= own;
+	if (type != TLS_DATA || own) {
 		if (connection->tls == TLS_TALKS || !(look_at_records(connection, bytes) & RECORDS_ASK))
 			return LOOKS_LIKE_NONE;
 	}

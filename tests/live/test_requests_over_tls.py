@@ -7,6 +7,7 @@ import ssl
 from pathlib import Path
 
 import pytest
+from perfdiag.recording import schema
 
 from live.support.calling import running_server
 from live.support.fixtures import Attach, Cleanup
@@ -87,15 +88,20 @@ def talk(port: int, version: ssl.TLSVersion, protocol: str, offered: list[str]) 
         connection.unwrap() if version is ssl.TLSVersion.TLSv1_3 and protocol == "http/1.1" else connection.close()
 
 
+def served(protocol: str, version: ssl.TLSVersion, at_once: bool, attach: Attach, cleanup: Cleanup) -> schema.Exchange:
+    """Return what is told of a server of that protocol, of which three clients ask; they would speak either one."""
+    pid, port = cleanup.enter_context(running_server(SERVER, CERTIFICATE, protocol, at_once))
+    recorder = attach(pid, only=True)
+    for _ in range(3):
+        talk(port, version, protocol, ["h2", "http/1.1"])
+    (line,) = [each.line for each in model_of(recorder.stop()).exchanges if each.served]
+    return line
+
+
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=lambda each: each.name)
 @pytest.mark.parametrize("at_once", [False, True], ids=["by record", "at once"])
 def test_http2_is_recognised(version: ssl.TLSVersion, at_once: bool, attach: Attach, cleanup: Cleanup) -> None:
-    pid, port = cleanup.enter_context(running_server(SERVER, CERTIFICATE, "h2", at_once))
-    recorder = attach(pid, only=True)
-    for _ in range(3):
-        talk(port, version, "h2", ["h2", "http/1.1"])
-    model = model_of(recorder.stop())
-    (line,) = [each.line for each in model.exchanges if each.served]
+    line = served("h2", version, at_once, attach, cleanup)
     assert line.declined == 3 and line.count + line.untimed <= 3, line
 
 
@@ -104,10 +110,5 @@ def test_http2_is_recognised(version: ssl.TLSVersion, at_once: bool, attach: Att
 def test_http1_is_timed_whatever_was_offered(
     version: ssl.TLSVersion, at_once: bool, attach: Attach, cleanup: Cleanup
 ) -> None:
-    pid, port = cleanup.enter_context(running_server(SERVER, CERTIFICATE, "http/1.1", at_once))
-    recorder = attach(pid, only=True)
-    for _ in range(3):
-        talk(port, version, "http/1.1", ["h2", "http/1.1"])
-    model = model_of(recorder.stop())
-    (line,) = [each.line for each in model.exchanges if each.served]
+    line = served("http/1.1", version, at_once, attach, cleanup)
     assert line.count == 3 * REQUESTS and not line.declined, line

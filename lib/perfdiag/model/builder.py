@@ -118,8 +118,7 @@ def _split_books(recording: Recording) -> list[Books]:
 
 
 def _window_ns(recording: Recording) -> int:
-    end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
-    return max(0, end_ns - recording.header.start_ns)
+    return max(0, recording.end_ns - recording.header.start_ns)
 
 
 def _receiving(recording: Recording, facts: Facts, window_ns: int) -> Receiving:

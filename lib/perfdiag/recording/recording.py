@@ -93,6 +93,11 @@ class Recording:
     last_at_ns: int = 0  # the latest time any row carries
     lines_before_end: int = 0  # blank ones apart
 
+    @property
+    def end_ns(self) -> int:
+        """When the window ended; of a recording that was cut off, the latest time any row carries."""
+        return self.footer.at_ns if self.footer else self.last_at_ns
+
     def books(self) -> list[schema.Thread | schema.Exited | schema.Process]:
         """Return every line that carries books of its own: no nanosecond stands in two of them."""
         processes = (line for line in self.processes.values() if line.threads)

@@ -6,11 +6,10 @@ from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.evidence.requests.places import place
-from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once
+from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once, mostly_unsure
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
-from perfdiag.model.requests.request_time import unsure
 from perfdiag.recording import schema
 from perfdiag.recording.packed_numbers import Sums, numbers_by_name
 from perfdiag.report import contract
@@ -78,7 +77,7 @@ def time(model: Model) -> contract.RequestTime | None:
 
 def few_timed(model: Model) -> bool:
     """Return whether most messages of the target's clients may be no requests, or several at once."""
-    return bool(mostly_at_once(model)) or unsure(each.line for each in model.exchanges if each.from_outside)
+    return bool(mostly_at_once(model)) or mostly_unsure(model)
 
 
 def percentiles(latencies: Latencies) -> contract.Percentiles:

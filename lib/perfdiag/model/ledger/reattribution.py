@@ -8,9 +8,7 @@ from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.model.ledger.thread_totals import Books, move
 from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.model.waits.futexes import Futexes
-from perfdiag.model.waits.idle_runtime_threads import WORK
-from perfdiag.model.waits.receiving_calls import RECEIVING, Receiving
-from perfdiag.model.waits.turns_to_receive import FILE_LOCK
+from perfdiag.model.waits.receiving_calls import ELSEWHERE, Receiving
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED
 from perfdiag.recording.recording import Recording
@@ -56,8 +54,7 @@ def complete_proven(
 def set_receiving_apart(book: Books, receiving: Receiving) -> None:
     """Waits of which nothing shows whether for work or an answer are parked, those for a turn to receive are for work;
     a thread's part is that of its process."""
-    for account in RECEIVING:
+    for account, into in ELSEWHERE.items():
         waits, part = book.accounts.get(account), receiving.part(book.pid, account)
         if waits and part:
-            into = WORK if account == FILE_LOCK else PARKED
             book.move(account, into, round(waits.ns * part), round(waits.count * part), waits.max_ns)

@@ -26,7 +26,8 @@ _RECEIVE = frozenset({"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recvm
 QUEUE_SENDS = frozenset(CALL + call for call in ("mq_timedsend", "mq_timedsend_time64", "msgsnd"))
 OPEN = frozenset({"open", "openat", "openat2"})
 FROM_PEERS = ("net.receive", "ipc.unix")
-RECEIVING = (OTHER, PIPE, FILE_LOCK, *FROM_PEERS)
+# Where waits in these accounts belong, those that are told apart.
+ELSEWHERE = {OTHER: PARKED, PIPE: PARKED, FILE_LOCK: WORK, **dict.fromkeys(FROM_PEERS, PARKED)}
 # The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
 OWED = 0.5
 _WRITES_UNIX = "unix_stream_sendmsg"
@@ -56,24 +57,26 @@ class Receiving:
         self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
         waits: defaultdict[tuple[int, str], dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
         for line in details:
-            if line.account in RECEIVING:
-                moved = self.account(line.pid, line.account, line.object) != line.account
-                waits[line.pid, line.account][moved] += line.sum_ns
+            if line.account in ELSEWHERE:
+                waits[line.pid, line.account][self._is_elsewhere(line.pid, line.account, line.object)] += line.sum_ns
         self._parts = {key: of[True] / sum(of.values()) for key, of in waits.items() if any(of.values())}
 
     def account(self, pid: int, account: str, object: str) -> str:
         """Return the account of a wait: `account`, or parked; that of waiting for work where it is for a turn."""
+        return ELSEWHERE[account] if self._is_elsewhere(pid, account, object) else account
+
+    def _is_elsewhere(self, pid: int, account: str, object: str) -> bool:
         if account == FILE_LOCK:
-            return WORK if object in self._turns else account
+            return object in self._turns
         if account == PIPE:
-            return PARKED if (pid, object) in self._idle_pipes else account
+            return (pid, object) in self._idle_pipes
         if account in FROM_PEERS:
-            return PARKED if object in self._unasked else account
+            return object in self._unasked
         receives = object.removeprefix(CALL) in _RECEIVE or (pid, object) in self._fifos
-        return PARKED if account == OTHER and object.startswith(CALL) and receives else account
+        return account == OTHER and object.startswith(CALL) and receives
 
     def part(self, pid: int, account: str) -> float:
-        """Return the part that belongs elsewhere of what a process (0: those that ended) has in one of RECEIVING.
+        """Return the part that belongs elsewhere of what a process (0: those that ended) has in one of ELSEWHERE.
 
         One that has ended may have a pid, and its details stand with those of all that have.
         """

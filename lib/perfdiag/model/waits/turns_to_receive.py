@@ -50,7 +50,6 @@ def _for_work(line: schema.Because) -> bool:
 
 def _not_ended(recording: Recording, holders: Mapping[str, frozenset[int]]) -> Mapping[str, int]:
     """Return for how long waits that had not ended were for locks whose holders waited for work meanwhile, by file."""
-    end_ns = recording.footer.at_ns if recording.footer else recording.last_at_ns
     since_ns = _wait_for_work_since(recording.threads.values())
     found: defaultdict[str, int] = defaultdict(int)
     for line in recording.threads.values():
@@ -59,7 +58,7 @@ def _not_ended(recording: Recording, holders: Mapping[str, frozenset[int]]) -> M
         pids = holders.get(":".join(line.open.object.split(":")[:4]), frozenset())  # without the name of the file
         if pids and pids <= since_ns.keys():
             begun_ns = max(line.open.since_ns, recording.header.start_ns, *(since_ns[pid] for pid in pids))
-            found[line.open.object] += max(0, end_ns - begun_ns)
+            found[line.open.object] += max(0, recording.end_ns - begun_ns)
     return found
 
 

@@ -9,12 +9,11 @@ from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.idle import sleeps, work
 from perfdiag.diagnosis.evidence.requests.kept_objectives import SLO
-from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once
+from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once, mostly_unsure
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity, is_objective
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import unsure
 from perfdiag.model.share_denominator import counted
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report.verdict import clear_of_fault
@@ -96,8 +95,8 @@ class Situation:
         those that were timed are over the objective."""
         if several := mostly_at_once(self.model):
             return [f"Most requests may have come on {several}: none of these was timed."]
-        perhaps = unsure(each.line for each in self.model.exchanges if each.from_outside)
-        return [each.claim for each in self.named(SLO, Mechanism.UNDETERMINED)] if perhaps else []
+        perhaps = self.named(SLO, Mechanism.UNDETERMINED) if mostly_unsure(self.model) else []
+        return [each.claim for each in perhaps]
 
     @property
     def missed(self) -> bool:

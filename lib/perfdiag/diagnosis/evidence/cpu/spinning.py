@@ -12,25 +12,24 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.significance import worth
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import ENOUGH_REQUESTS
-from perfdiag.model.stacks.symbols import symbol_of
+from perfdiag.model.stacks.symbols import any_begins, symbol_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
 
 # An interpreter runs longer between two polls than in them: 15 % in polls and under 10 % in requests is a spinning
 # server.
 AROUND_SHARE, SERVING_PART = 0.15, 0.1
+# Calls that look at each descriptor, as long as that takes, by kernel function.
+LOOKING = ("do_sys_poll", "do_poll", "core_sys_select", "do_select")
 # Calls that return at once, by kernel function anywhere on the stack and by the wrapper in the C library.
 ASKING = (
     "__x64_sys_sched_yield",
     "__do_sys_sched_yield",
     "do_sched_yield",
     "yield_task_fair",
-    "do_sys_poll",
-    "do_poll",
+    *LOOKING,
     "do_epoll_wait",
     "ep_poll",
-    "core_sys_select",
-    "do_select",
     "__x64_sys_poll",
     "__x64_sys_ppoll",
     "__x64_sys_epoll_wait",
@@ -38,8 +37,6 @@ ASKING = (
     "__x64_sys_select",
     "__x64_sys_pselect6",
 )
-# Of these, those that look at each descriptor, as long as that takes.
-LOOKING = ("do_sys_poll", "do_poll", "core_sys_select", "do_select")
 WRAPPERS = re.compile(r"(?:__)?(?:sched_yield|p?poll|epoll_p?wait2?|p?select)")
 RECEIVING = ("sock_recvmsg", "__sys_recvfrom", "__x64_sys_recv", "____sys_recvmsg", "__sys_recvmsg")
 RECEIVERS = re.compile(r"(?:__(?:libc_)?)?recv(?:from|msg|mmsg)?")
@@ -143,7 +140,7 @@ def _loop(model: Model, pid: int, threads: Sequence[ThreadLedger]) -> Loop | Non
 def _looks_at_many(samples: CpuSamples) -> bool:
     """Return whether hardly any time is spent on the way into calls of poll() or select() and back: each works for
     long, as it goes through many descriptors."""
-    inside = sum(stack.count for stack in samples.stacks if any(each.startswith(LOOKING) for each in stack.kernel))
+    inside = sum(stack.count for stack in samples.stacks if any_begins(stack.kernel, LOOKING))
     return inside >= cpu_policy.polling_inside_share * samples.count
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from perfdiag.common.by_key import groups_by_key, sums_by_key
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.debuggers import command_for_sleepers
@@ -27,10 +27,10 @@ _TALKS = ("net.receive", "net.send", "net.accept", "ipc.pipe", "ipc.unix", "wait
 _PRIMITIVE = re.compile(
     SLEEPS_OF_C + r"|syscall|pysleep|time_sleep|runtime\.(usleep|futexsleep).*|std::.*sleep.*|_*futex_abstimed_wait\w*"
 )
-_MOST = 0.6  # of the sleep of all
 # Go's own sleeping: a goroutine that sleeps has no thread.
 _HOUSEKEEPING = re.compile(r"runtime\..*")
 _INTERPRETER = re.compile(r"_?Py[A-Z_]\w*|cfunction_\w+|rb_\w+|vm_exec\w*|Interpreter|_ZN2v8.*|JVM_\w+")
+_MOST = 0.6  # of the sleep of all
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,11 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
 def _of_most(sleepers: list[ThreadLedger]) -> list[ThreadLedger]:
     """Return those of one name, if they sleep for most of the time together: a script that starts sleep(1) again and
     again sleeps by it, whatever else does."""
-    by_name = groups_by_key((thread.comm, thread) for thread in sleepers)
-    most = max(by_name.values(), key=lambda group: sum(thread.ns(TIMER) for thread in group))
-    whole_ns = sum(thread.ns(TIMER) for thread in sleepers)
-    return most if sum(thread.ns(TIMER) for thread in most) > _MOST * whole_ns else sleepers
+    by_name = sums_by_key((thread.comm, thread.ns(TIMER)) for thread in sleepers)
+    most = max(by_name, key=lambda name: by_name[name])
+    if by_name[most] <= _MOST * sum(by_name.values()):
+        return sleepers
+    return [thread for thread in sleepers if thread.comm == most]
 
 
 def _waited_for(model: Model, sleepers: Sequence[ThreadLedger]) -> tuple[int, list[ThreadLedger]]:

@@ -1,7 +1,7 @@
 """Answers whose end the kernel holds back: until the client has acknowledged the rest (part of NET-DELAYED-ACK), or
 until the target sends more (part of NET-CORKED)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
@@ -17,41 +17,42 @@ from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import CORKED, HELD
-from perfdiag.recording import schema
+
+Parts = Sequence[tuple[int, Exchange]]  # for how many ns the last piece of which was kept back
 
 
 @dataclass(frozen=True)
 class Kept:
     """Exchanges of which the last piece was kept back, and of requests how long that was, of all their time."""
 
-    exchanges: Sequence[Exchange]
-    ns_of: Callable[[schema.Exchange], int | None]
+    parts: Parts
     of_requests_ns: int = 0
     severity: Severity = Severity.INFO
 
     def ns(self) -> int:
         """Return for how long, all together."""
-        return sum(self.ns_of(each.line) or 0 for each in self.exchanges)
+        return sum(ns for ns, _ in self.parts)
 
     def mean(self) -> str:
         """Return for how long each was."""
-        return duration(self.ns() // max(1, sum(each.line.count for each in self.exchanges)))
+        return duration(self.ns() // max(1, sum(each.line.count for _, each in self.parts)))
 
     def evidence(self, noun: str = "request") -> list[Evidence]:
         """Return the names of which most time was kept back."""
-        return [self._evidence(each, noun) for each in self.exchanges[:2]]
+        return [_evidence(ns, each, noun) for ns, each in self.parts[:2]]
 
-    def _evidence(self, each: Exchange, noun: str) -> Evidence:
-        line, ns = each.line, self.ns_of(each.line) or 0
-        text = f"{duration(ns)} of {duration(line.sum_ns)} in {plural(line.count, noun)} {each.title}"
-        return Evidence(f"{text} after their last byte was written", float(ns), "ns", "tcp_sock")
+
+def _evidence(ns: int, each: Exchange, noun: str) -> Evidence:
+    line = each.line
+    text = f"{duration(ns)} of {duration(line.sum_ns)} in {plural(line.count, noun)} {each.title}"
+    return Evidence(f"{text} after their last byte was written", float(ns), "ns", "tcp_sock")
 
 
 def held_answers(model: Model) -> Finding | None:
     """Return one finding for all names together, or None if clients hardly wait for the ends of answers."""
-    served = [each for each in model.exchanges if each.served and not holds_back(model, each)]
+    served = (each for each in model.exchanges if each.served and not holds_back(model, each))
     of_path_ns = held_ns(model, lost=True) + held_ns(model, lost=False)
-    held = _kept(model, served, HELD, lambda line: line.held_ns, of_path_ns)
+    held = _kept(model, HELD, [(each.line.held_ns or 0, each) for each in served], of_path_ns)
     if held is None:
         return None
     return conclude(
@@ -79,23 +80,15 @@ def held_answers(model: Model) -> Finding | None:
 
 def corked_answers(model: Model) -> Kept | None:
     """Return the answers whose last piece waited for more from the target, or None if clients hardly wait for these."""
-    served = [each for each in model.exchanges if each.served]
-    return _kept(model, served, CORKED, lambda line: line.corked_ns)
+    return _kept(model, CORKED, [(each.line.corked_ns or 0, each) for each in model.exchanges if each.served])
 
 
-def _kept(
-    model: Model,
-    served: Sequence[Exchange],
-    account: str,
-    ns_of: Callable[[schema.Exchange], int | None],
-    of_path_ns: int = 0,
-) -> Kept | None:
-    """Return those of `served` that are kept back, without `of_path_ns` of the requests' time in the account; None if
-    that hardly matters."""
+def _kept(model: Model, account: str, parts: Parts, of_path_ns: int = 0) -> Kept | None:
+    """Return those that are kept back, without `of_path_ns` of the requests' time in the account; None if that hardly
+    matters."""
     time = model.request_time
     # Where the time of requests is not known, a name counts whose answers are mostly held.
     least = network_policy.retransmits_explain_share if time is None else 0
-    parts = [(ns_of(each.line) or 0, each) for each in served]
     found = [(ns, each) for ns, each in parts if ns and ns >= least * each.line.sum_ns]
     of_requests_ns = time.accounts.get(account, 0) - of_path_ns if time else 0
     if not found or (time is not None and not felt(model, 0, of_requests_ns)):
@@ -103,5 +96,4 @@ def _kept(
     how = severity(model, 0, of_requests_ns, loop_ns=sum(ns for ns, _ in found))
     if time is None and how is Severity.INFO:
         return None
-    ranked = [each for _, each in sorted(found, key=lambda pair: -pair[0])]
-    return Kept(ranked, ns_of, of_requests_ns, how)
+    return Kept(sorted(found, key=lambda part: -part[0]), of_requests_ns, how)

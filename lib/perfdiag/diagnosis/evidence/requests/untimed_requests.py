@@ -3,7 +3,7 @@
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.requests.places import places
 from perfdiag.model.model import Model
-from perfdiag.model.requests.request_time import ENOUGH_REQUESTS
+from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, unsure
 
 
 def several_at_once(model: Model) -> str:
@@ -22,6 +22,11 @@ def mostly_at_once(model: Model) -> str:
     return several_at_once(model) if timed < ENOUGH_REQUESTS * declined else ""
 
 
+def mostly_unsure(model: Model) -> bool:
+    """Return whether most messages of the target's clients may be no requests, or several at once."""
+    return unsure(each.line for each in model.exchanges if each.from_outside)
+
+
 def why_few_timed(model: Model) -> str:
     """Return how requests came in of which none, or few, were timed; "" if most were, or none is known to have come."""
     if several := mostly_at_once(model):
@@ -37,4 +42,4 @@ def came_by_datagram(model: Model) -> str:
     return f"On {places(ports)} it received {plural(came, 'datagram')} and sent {went:,}." if came else ""
 
 
-__all__ = ["came_by_datagram", "mostly_at_once", "several_at_once", "why_few_timed"]
+__all__ = ["came_by_datagram", "mostly_at_once", "mostly_unsure", "several_at_once", "why_few_timed"]

@@ -78,7 +78,8 @@ def _of_answers(model: Model, kept: Kept) -> Finding:
 
 
 def _of_calls(model: Model, causes: list[Cause]) -> Finding:
-    calls = Kept([calls_by_connection(model)[cause[2].object] for cause in causes], lambda line: line.corked_ns)
+    asked = (calls_by_connection(model)[cause[2].object] for cause in causes)
+    calls = Kept([(call.line.corked_ns or 0, call) for call in asked])
     name = named(causes)
     return conclude(
         model,

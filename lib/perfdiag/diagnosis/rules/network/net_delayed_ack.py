@@ -15,7 +15,7 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import (
     without_delay,
 )
 from perfdiag.diagnosis.evidence.network.delayed_arrivals import arrivals_finding
-from perfdiag.diagnosis.evidence.network.held_answers import held_answers
+from perfdiag.diagnosis.evidence.network.held_answers import Kept, held_answers
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -99,11 +99,12 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
         named(causes),
         [calls_by_connection(model)[cause[2].object] for cause in causes if _held_ns(model, cause[2])],
     )
+    held = Kept([(call.line.held_ns or 0, call) for call in calls])
     unseen = "the writes themselves were not seen" if len(calls) < len(causes) else ""
     if _held_ns(model, causes[0][2]):
         claim = (
             f"Calls to {name} leave this host late: {subject(model)} writes its messages in small pieces, and the"
-            f" kernel holds the last piece back until the others are acknowledged, {_mean(calls)} each."
+            f" kernel holds the last piece back until the others are acknowledged, {held.mean()} each."
         )
     else:
         claim = (
@@ -129,11 +130,6 @@ def _finding(model: Model, causes: list[Cause]) -> Finding:
         alternatives=[] if len(calls) == len(causes) else ["a protocol that itself waits for 40 ms"],
         verify=measured(model, f"waits for {name} well under {duration(DELAY_NS[0])}"),
     )
-
-
-def _mean(calls: Sequence[Exchange]) -> str:
-    count = sum(call.line.count for call in calls)
-    return duration(sum(call.line.held_ns or 0 for call in calls) // max(1, count))
 
 
 def _held_evidence(calls: Sequence[Exchange]) -> list[Evidence]:
