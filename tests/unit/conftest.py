@@ -13,6 +13,7 @@ from perfdiag.capture import target
 from perfdiag.common.errors import PerfdiagError
 
 from conftest import ROOT
+from unit.support.c_programs import SOURCES, build, compile_c
 from unit.support.house import House
 
 set_hypothesis_home_dir(ROOT / "build/hypothesis")
@@ -49,3 +50,17 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.kill()
+
+
+@pytest.fixture(scope="module")
+def resolver() -> Path:
+    """The program that names functions of other processes."""
+    return build("resolve", "plain")
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """A program whose functions are to be named."""
+    program = tmp_path / "victim"
+    compile_c(["-O2", "-Wall", "-Werror", "-rdynamic", "-o", str(program), str(SOURCES / "victim.c")])
+    return program
