@@ -71,6 +71,11 @@ class NetworkPolicy(Family):
         0.5,
         "Datagrams of which fewer than half had anything come back need not be questions.",
     )
+    answers_kept_ns = duration_ns(
+        50_000_000,
+        "A server that loses its CPU before it has written the last piece keeps one answer back for a few ms; one "
+        "that waits for an acknowledgement, or is forgotten in a corked socket, for 40 ms or more.",
+    )
     delayed_ack_cluster_share = share(
         0.8,
         "Waits for a delayed acknowledgement have one length: this part of their time lies in one bucket, "
