@@ -46,7 +46,7 @@ static bool is_library(const char *path)
 }
 
 /* The first libjvm.so that is mapped; its parts are neighbours, with anonymous memory behind them. */
-static int find_library(int process, struct hotspot_library *library)
+static int find_library(int process, struct loaded_object *library)
 {
 	_cleanup_fclose_ FILE *maps = process_file(process, "maps");
 	_cleanup_free_ char *line = NULL;
@@ -79,7 +79,7 @@ static int read_memory(pid_t pid, size_t limit, struct fact_text *fact)
 {
 	_cleanup_close_ int process = process_open(process_speaker(pid)), memory = -1;
 	_cleanup_free_ uint8_t *copy = NULL;
-	struct hotspot_library library = {};
+	struct loaded_object library = {};
 	uint8_t head[PERF_MEMORY_HEAD];
 	uint64_t address = 0;
 	size_t length;
@@ -97,9 +97,9 @@ static int read_memory(pid_t pid, size_t limit, struct fact_text *fact)
 	err = hotspot_perf_memory(&library, &address);
 	if (err)
 		return err;
-	length = hotspot_read(memory, address, head, sizeof(head)) ? perf_memory_used(head) : 0;
+	length = memory_read(memory, address, head, sizeof(head)) ? perf_memory_used(head) : 0;
 	copy = length ? malloc(length) : NULL;
-	if (!copy || !hotspot_read(memory, address, copy, length))
+	if (!copy || !memory_read(memory, address, copy, length))
 		return -ENOEXEC;
 	add_way(fact, "memory");
 	perf_memory_text(copy, length, limit, fact);

@@ -5,30 +5,17 @@
  * a place to read from, through /proc/PID/mem, where a wrong one is an error.
  */
 #pragma once
-#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/memory_symbols.h"
 #include "facts/internal.h"
-
-/* libjvm.so in a process. */
-struct hotspot_library {
-	int memory; /* descriptor of /proc/PID/mem */
-	uint64_t start, end;
-};
-
-/* The whole length or nothing. */
-bool hotspot_read(int memory, uint64_t address, void *to, size_t length);
-/* Whether this text, with the zero behind it, is at an address. */
-bool hotspot_says(int memory, uint64_t address, const char *text);
 
 /* Whether a thread is called as a virtual machine calls one of its own: asking that waits for nothing. */
 bool hotspot_suspected(pid_t pid);
 
-/* Where the library's dynamic symbol `name` is: 0, -ENOENT, or -ENOEXEC where its tables make no sense. */
-int hotspot_symbol(const struct hotspot_library *library, const char *name, uint64_t *address);
 /* Where PerfMemory begins: 0, -ENODATA without one (-XX:-UsePerfData), -ENOENT or -ENOEXEC. */
-int hotspot_perf_memory(const struct hotspot_library *library, uint64_t *address);
+int hotspot_perf_memory(const struct loaded_object *library, uint64_t *address);
 
 #define PERF_MEMORY_MAX (512 * 1024) /* 32 KiB, unless -XX:PerfDataMemorySize says otherwise */
 #define PERF_MEMORY_HEAD 32

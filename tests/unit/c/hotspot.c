@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counters of a virtual machine that this program plays: its exported variables, its PerfMemory, and lies of both. */
-/* SOURCES: facts/hotspot.c facts/hotspot_symbols.c facts/hotspot_counters.c base/process_files.c */
+/* SOURCES: facts/hotspot.c facts/hotspot_symbols.c facts/hotspot_counters.c base/memory_symbols.c base/process_files.c */
 /* LIBS: -rdynamic -Wl,--hash-style=gnu */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,11 +39,11 @@ uint64_t gHotSpotVMStructEntryAddressOffset = offsetof(struct field, address);
 
 static struct fact_text fact;
 
-static struct hotspot_library this_program(void)
+static struct loaded_object this_program(void)
 {
 	uint64_t start = getauxval(AT_PHDR) - sizeof(Elf64_Ehdr);
 
-	return (struct hotspot_library){ open("/proc/self/mem", O_RDONLY), start, start + (1 << 20) };
+	return (struct loaded_object){ open("/proc/self/mem", O_RDONLY), start, start + (1 << 20) };
 }
 
 /* Appends an entry and returns where the next one is to stand. */
@@ -115,13 +115,13 @@ static void a_head_that_makes_no_sense(void)
 
 static void exported_variables_of_this_program(void)
 {
-	struct hotspot_library library = this_program();
+	struct loaded_object library = this_program();
 	uint64_t address = 0;
 
 	fill();
-	CHECK_NUMBER(hotspot_symbol(&library, "gHotSpotVMStructs", &address), 0);
+	CHECK_NUMBER(memory_symbol(&library, "gHotSpotVMStructs", &address), 0);
 	CHECK(address == (uint64_t)&gHotSpotVMStructs);
-	CHECK_NUMBER(hotspot_symbol(&library, "gHotSpotVMStruct", &address), -ENOENT);
+	CHECK_NUMBER(memory_symbol(&library, "gHotSpotVMStruct", &address), -ENOENT);
 	CHECK_NUMBER(hotspot_perf_memory(&library, &address), 0);
 	CHECK(address == (uint64_t)perf_memory);
 	perf_memory_start = NULL;
@@ -132,7 +132,7 @@ static void exported_variables_of_this_program(void)
 
 static void variables_that_lie(void)
 {
-	struct hotspot_library library = this_program();
+	struct loaded_object library = this_program();
 	const struct field *all = gHotSpotVMStructs;
 	uint64_t address;
 
@@ -168,7 +168,7 @@ static void any_bytes_instead_of_counters(void)
 
 static void any_bytes_instead_of_a_library(void)
 {
-	struct hotspot_library library = this_program();
+	struct loaded_object library = this_program();
 	const size_t page = sysconf(_SC_PAGESIZE);
 	_cleanup_free_ uint8_t *copy = aligned_alloc(page, page);
 	uint64_t start = library.start, address;
@@ -179,10 +179,10 @@ static void any_bytes_instead_of_a_library(void)
 		memcpy(copy, (const void *)start, page);
 		for (int n = rand() % 4; n >= 0; n--)
 			copy[rand() % 1024] = rand();
-		hotspot_symbol(&library, "gHotSpotVMStructs", &address);
+		memory_symbol(&library, "gHotSpotVMStructs", &address);
 	}
 	memset(copy, 0, page);
-	CHECK_NUMBER(hotspot_symbol(&library, "gHotSpotVMStructs", &address), -ENOEXEC);
+	CHECK_NUMBER(memory_symbol(&library, "gHotSpotVMStructs", &address), -ENOEXEC);
 	close(library.memory);
 }
 

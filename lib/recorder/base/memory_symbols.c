@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Through the hash table that the dynamic loader uses. */
+#define _GNU_SOURCE
+#include "base/memory_symbols.h"
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SEGMENTS_MAX 64
+#define DYNAMIC_MAX 256
+#define CHAIN_MAX 4096 /* symbols of one hash bucket */
+#define LONGEST_SYMBOL 64
+
+struct tables {
+	uint64_t bias, symbols, names, hash;
+};
+
+bool memory_read(int memory, uint64_t address, void *to, size_t length)
+{
+	return pread(memory, to, length, (off_t)address) == (ssize_t)length;
+}
+
+bool memory_says(int memory, uint64_t address, const char *text)
+{
+	char bytes[LONGEST_SYMBOL];
+	size_t length = strlen(text) + 1;
+
+	return length <= sizeof(bytes) && memory_read(memory, address, bytes, length) && !memcmp(bytes, text, length);
+}
+
+/* glibc has made addresses of these, musl leaves them as the file has them. */
+static uint64_t absolute(const struct loaded_object *object, uint64_t bias, uint64_t value)
+{
+	return value >= object->start && value < object->end ? value : value + bias;
+}
+
+static int read_dynamic(const struct loaded_object *object, uint64_t address, struct tables *tables)
+{
+	Elf64_Dyn entry;
+
+	for (int i = 0; i < DYNAMIC_MAX; i++) {
+		if (!memory_read(object->memory, address + i * sizeof(entry), &entry, sizeof(entry)))
+			return -ENOEXEC;
+		switch (entry.d_tag) {
+		case DT_SYMTAB: tables->symbols = absolute(object, tables->bias, entry.d_un.d_ptr); break;
+		case DT_STRTAB: tables->names = absolute(object, tables->bias, entry.d_un.d_ptr); break;
+		case DT_GNU_HASH: tables->hash = absolute(object, tables->bias, entry.d_un.d_ptr); break;
+		case DT_NULL: return tables->symbols && tables->names && tables->hash ? 0 : -ENOEXEC;
+		}
+	}
+	return -ENOEXEC;
+}
+
+static int read_tables(const struct loaded_object *object, struct tables *tables)
+{
+	uint64_t dynamic = 0;
+	bool has_bias = false;
+	Elf64_Ehdr header;
+
+	if (!memory_read(object->memory, object->start, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > SEGMENTS_MAX)
+		return -ENOEXEC;
+	for (int i = 0; i < header.e_phnum; i++) {
+		Elf64_Phdr segment;
+
+		if (!memory_read(object->memory, object->start + header.e_phoff + i * sizeof(segment), &segment,
+				 sizeof(segment)))
+			return -ENOEXEC;
+		if (segment.p_type == PT_LOAD && !segment.p_offset) {
+			tables->bias = object->start - segment.p_vaddr;
+			has_bias = true;
+		}
+		if (segment.p_type == PT_DYNAMIC)
+			dynamic = segment.p_vaddr;
+	}
+	return has_bias && dynamic ? read_dynamic(object, tables->bias + dynamic, tables) : -ENOEXEC;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	while (*name)
+		hash = hash * 33 + (uint8_t)*name++;
+	return hash;
+}
+
+/* The table: numbers of buckets, of symbols before the first, of words of the filter; filter, buckets, chains. */
+static int find(const struct loaded_object *object, const struct tables *tables, const char *name, uint64_t *address)
+{
+	uint32_t head[4], hash = hash_of(name), index, other = 0;
+	uint64_t buckets;
+
+	if (!memory_read(object->memory, tables->hash, head, sizeof(head)) || !head[0])
+		return -ENOEXEC;
+	buckets = tables->hash + sizeof(head) + head[2] * sizeof(uint64_t);
+	if (!memory_read(object->memory, buckets + hash % head[0] * sizeof(index), &index, sizeof(index)))
+		return -ENOEXEC;
+	if (index < head[1])
+		return -ENOENT;
+	for (int i = 0; i < CHAIN_MAX && !(other & 1); i++, index++) {
+		Elf64_Sym symbol;
+
+		if (!memory_read(object->memory, buckets + ((uint64_t)head[0] + (index - head[1])) * sizeof(other),
+				 &other, sizeof(other)))
+			return -ENOEXEC;
+		if ((other | 1) != (hash | 1))
+			continue;
+		if (!memory_read(object->memory, tables->symbols + (uint64_t)index * sizeof(symbol), &symbol,
+				 sizeof(symbol)))
+			return -ENOEXEC;
+		if (symbol.st_shndx == SHN_UNDEF || !memory_says(object->memory, tables->names + symbol.st_name, name))
+			continue;
+		*address = tables->bias + symbol.st_value;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int memory_symbol(const struct loaded_object *object, const char *name, uint64_t *address)
+{
+	struct tables tables = {};
+
+	return read_tables(object, &tables) ?: find(object, &tables, name, address);
+}
