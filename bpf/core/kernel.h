@@ -184,6 +184,11 @@ struct sched_dl_entity {
 	unsigned int dl_yielded : 1;
 };
 
+/* What the architecture keeps of a thread; of x86 all that is wanted. */
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -211,6 +216,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct pid *thread_pid;
 	struct bpf_local_storage *bpf_storage;
+	struct thread_struct thread;
 };
 
 #if defined(__TARGET_ARCH_x86)

@@ -278,5 +278,6 @@ struct fold {
 #include "core/records/memory.h"
 #include "core/records/requests.h"
 #include "core/records/statements.h"
+#include "core/records/scripts.h"
 #include "core/records/events.h"
 #include "core/records/settings.h"

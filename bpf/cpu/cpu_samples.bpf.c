@@ -8,6 +8,7 @@
  *         nothing is armed, no idle CPU is woken, no thread's switch gets dearer.
  * CANNOT  see work that runs in step with the tick (always just after it) in its true proportion.
  */
+#include "app/script_frames.bpf.h"
 #include "wait/call.bpf.h"
 
 #define WALKED_BYTES (6 * (int)sizeof(__u64)) /* of a walk: a lost one has a few meaningless addresses, too */
@@ -72,6 +73,7 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 	event->weight_ns = knobs.tick_ns * (knobs.tick_stride > 1 ? knobs.tick_stride : 1);
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
 	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);
+	read_script_frames(record, &event->script);
 	event->scan_bytes = 0;
 	/* The walk loses the callers where frame pointers are missing, but never the interrupted address: the words tell. */
 	if ((knobs.all_stacks || event->user_bytes < WALKED_BYTES) &&

@@ -9,6 +9,7 @@
  * CANNOT  name all who ran during a long run-queue wait: the last 64 are.
  */
 #define LEDGER_DEFINE
+#include "app/script_frames.bpf.h"
 #include "sched/switch.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -48,6 +49,7 @@ static __always_inline void sample_wait(void *ctx, struct record *record, __u64 
 	event->weight_ns = detail->ns - detail->sampled_ns;
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
 	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);
+	read_script_frames(record, &event->script);
 	event->scan_bytes = 0;
 	/* What such a wait is for is known from its callers only, and libc keeps no frame pointers. */
 	if (needs_callers(record->account) &&

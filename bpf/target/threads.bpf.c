@@ -7,6 +7,7 @@
  *         a snapshot copies 3.8 kB a thread of the target.
  * CANNOT  see what a thread waited for before its record was made: its window begins there.
  */
+#include "app/script_frames.bpf.h"
 #include "target/existing_thread.bpf.h"
 #include "target/cgroup.bpf.h"
 #include "target/host_mode.bpf.h"
@@ -46,6 +47,8 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 		inherit_chain(child, parent, maker, now);
 	if (knobs.databases && child->tgid != parent->tgid)
 		inherit_database(parent->tgid, child->tgid);
+	if (knobs.interpreters && child->tgid != parent->tgid)
+		inherit_interpreter(parent->tgid, child->tgid);
 	return 0;
 }
 
@@ -70,6 +73,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, __u32 old_tid)
 		end_write(record);
 	}
 	forget_database(tgid);
+	forget_interpreter(tgid);
 	if (knobs.host)
 		return 0; /* a host has too many to tell each */
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);

@@ -23,6 +23,7 @@ struct stack_event {
 	__u32 stack_offset; /* where in its page the user stack ends: of one path as a rule the same */
 	__u64 kernel[STACK_FRAMES];
 	__u64 user[STACK_FRAMES];
+	struct script_frames script;
 	__u64 scan[SCAN_WORDS]; /* the top of the user stack, where frame pointers may be missing */
 };
 

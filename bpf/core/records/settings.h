@@ -55,6 +55,7 @@ struct knobs {
 	__u32 window_open;   /* later: requests are followed from the begin of the window to its end, no longer */
 	__u32 own_limits;    /* some names have one */
 	__u32 databases;     /* later: servers of databases were recognised in the target */
+	__u32 interpreters;  /* later: some were found in the target */
 	__u32 operations;    /* calls that block are followed as operations */
 	__u32 no_names;	     /* of requests are kept */
 	__u32 sees_sql;	     /* what the target asks SQL servers for is told */

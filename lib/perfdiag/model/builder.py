@@ -43,6 +43,7 @@ _AS_RECORDED = (
     "devices",
     "events",
     "footer",
+    "interpreters",
     "nfs_flushes",
     "nfs_server",
     "requests_left",

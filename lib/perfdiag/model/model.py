@@ -143,6 +143,7 @@ class Model:
     requests_left: Sequence[schema.RequestLeft] = ()  # that had arrived and were not read when the window ended
     silent: Sequence[schema.Silent] = ()  # connections that nobody used, and that may hold a question
     applications: Sequence[schema.Application] = ()
+    interpreters: Sequence[schema.Interpreter] = ()
     statements: Sequence[schema.Statement] = ()
     sql_calls: Sequence[schema.SqlCall] = ()
     database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects

@@ -33,6 +33,7 @@ class Packer:
             threads.FutexSums: names.futexes,
             waits.Frames: names.frames,
             waits.Scan: names.frames,
+            waits.Script: names.frames,
             **dict.fromkeys(_SHARED, names.text),
         }
         self._fields = {kind: list(_fields(kind, ways)) for kind in schema.AnyLine.__args__}

@@ -13,6 +13,7 @@ LISTS: dict[type[schema.Line], str] = {
     schema.Because: "because",
     schema.Stack: "stacks",
     schema.Unnamed: "unnamed",
+    schema.Interpreter: "interpreters",
     schema.Application: "applications",
     schema.DatabaseWait: "database_waits",
     schema.Statement: "statements",
@@ -61,6 +62,7 @@ class Recording:
     because: list[schema.Because] = field(default_factory=list)
     stacks: list[schema.Stack] = field(default_factory=list)
     unnamed: list[schema.Unnamed] = field(default_factory=list)
+    interpreters: list[schema.Interpreter] = field(default_factory=list)
     applications: list[schema.Application] = field(default_factory=list)
     database_waits: list[schema.DatabaseWait] = field(default_factory=list)
     statements: list[schema.Statement] = field(default_factory=list)

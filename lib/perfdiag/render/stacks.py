@@ -36,6 +36,7 @@ def _stack(page: Page, stack: Stack) -> list[Text]:
         page.line(f"  {stack.account}{object}: {share(stack.share)}, {duration(stack.ns)} in {count(stack.count)}")
     ]
     lines += _frames(page, "kernel", stack.kernel)
+    lines += _frames(page, "script", stack.script)
     return lines + _frames(page, "user", [*stack.user, *(f"{name}?" for name in stack.callers)])
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.model.model import Model
-from perfdiag.model.stacks.symbols import caller, readable, walked
+from perfdiag.model.stacks.scripts import functions, waits_in
+from perfdiag.model.stacks.symbols import readable, walked
 from perfdiag.model.waits.futexes import joins
 from perfdiag.recording import schema
 from perfdiag.report import contract
@@ -25,7 +26,7 @@ class _Fold:
 def stacks(model: Model) -> list[contract.Stack]:
     """Return the heaviest stacks of each account, the account with most sampled time first."""
     objects = {row.key: row.object for row in model.rows}
-    folds: defaultdict[tuple[str, str, int, tuple[str, ...], tuple[str, ...], tuple[str, ...]], _Fold]
+    folds: defaultdict[tuple[str, str, int, tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]], _Fold]
     folds = defaultdict(_Fold)
     for stack in model.stacks:
         key = (stack.account, objects.get(stack.object, stack.object), stack.pid, tuple(stack.kernel), *_user(stack))
@@ -35,7 +36,7 @@ def stacks(model: Model) -> list[contract.Stack]:
     shown: defaultdict[str, int] = defaultdict(int)
     found = []
     for key, fold in sorted(folds.items(), key=lambda item: (-of_account[item[0][0]], -item[1].ns, item[0])):
-        account, object, pid, kernel, user, guessed = key
+        account, object, pid, kernel, user, script, guessed = key
         shown[account] += 1
         if shown[account] > MOST_OF_ACCOUNT:
             continue
@@ -49,6 +50,7 @@ def stacks(model: Model) -> list[contract.Stack]:
                 share=fold.ns / of_account[account] if of_account[account] else 0.0,
                 kernel=_printable(kernel),
                 user=_printable(user),
+                script=_printable(script),
                 callers=_printable(guessed),
             )
         )
@@ -67,15 +69,15 @@ def waiting_code(model: Model) -> dict[tuple[str, str], str]:
 def _waits_in(stack: schema.Stack) -> str:
     if joins(stack):
         return JOIN
-    # Where frames are missing, scanning the stack finds the caller that the frames left out.
-    return printable(caller((*stack.scan, *stack.user)), 80)
+    return printable(waits_in(stack), 80)
 
 
-def _user(stack: schema.Stack) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the named frames of user space, and the functions that a scan of the stack found."""
+def _user(stack: schema.Stack) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the named frames of user space, the script's functions, and those that a scan of the stack found."""
     frames = walked(stack.user)
     known = set(frames)
-    return tuple(map(readable, frames)), tuple(readable(name) for name in stack.scan if name not in known)
+    guessed = tuple(readable(name) for name in stack.scan if name not in known)
+    return tuple(map(readable, frames)), tuple(map(readable, functions(stack))), guessed
 
 
 def _printable(names: Iterable[str]) -> list[str]:

@@ -11,18 +11,20 @@
 #include <uthash.h>
 #include "base/cleanup.h"
 #include "recorder.h"
+#include "scripts/script_names.h"
+#include "perfdiag.skel.h"
 
 #define STACK_ENTRIES 4096 /* distinct stacks, 1.2 kB each at most */
 
-/* What makes two stacks the same; frames follow, kernel first. */
+/* What makes two stacks the same; frames follow, the kernel's first, those of a script last. */
 struct stack_key {
 	uint64_t object;
 	uint32_t tgid, account;
 	uint32_t tid; /* of CPU samples, while there is much room; 0: of any thread */
 	uint16_t on_cpu, in_call;
-	uint32_t kernel_frames, user_frames;
+	uint32_t kernel_frames, user_frames, script_frames;
 	uint32_t stack_offset; /* of stacks that were scanned: their frames may be cut short and alike */
-	uint64_t frames[2 * STACK_FRAMES];
+	uint64_t frames[2 * STACK_FRAMES + SCRIPT_FRAMES];
 };
 
 struct stack_entry {
@@ -50,6 +52,27 @@ static uint32_t user_frame_count(const struct stack_event *event)
 	return count;
 }
 
+static uint32_t copy_script_frames(const struct stack_event *event, uint64_t *frames)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < SCRIPT_FRAMES; i++)
+		if (event->script.code[i])
+			frames[count++] = event->script.code[i];
+	return count;
+}
+
+/* A process that was found to be an interpreter shows the functions of its scripts from now on. */
+static void follow_scripts(struct recorder *recorder, pid_t pid)
+{
+	struct interpreter interpreter;
+
+	if (user_symbols_interpreter(pid, &interpreter) &&
+	    !bpf_map__update_elem(recorder->skeleton->maps.interpreters, &pid, sizeof(pid), &interpreter,
+				  sizeof(interpreter), BPF_ANY))
+		recorder->skeleton->bss->knobs.interpreters = 1;
+}
+
 /* What a thread computes is told of it; a crowd of threads must not take the room of other stacks. */
 static bool is_told_by_thread(const struct recorder *recorder, const struct stack_event *event)
 {
@@ -67,12 +90,17 @@ void stacks_add(struct recorder *recorder, const struct stack_event *event)
 				 .kernel_frames = frame_count(event->kernel_bytes),
 				 .user_frames = user_frame_count(event),
 				 .stack_offset = event->scan_bytes <= 0 ? 0 : event->stack_offset };
-	size_t size = offsetof(struct stack_key, frames) + (key.kernel_frames + key.user_frames) * sizeof(uint64_t);
+	uint64_t *script = key.frames + key.kernel_frames + key.user_frames;
 	struct stack_entry *entry;
+	size_t size;
 
 	user_symbols_meet(key.tgid, false);
+	follow_scripts(recorder, key.tgid);
 	memcpy(key.frames, event->kernel, key.kernel_frames * sizeof(uint64_t));
 	memcpy(key.frames + key.kernel_frames, event->user, key.user_frames * sizeof(uint64_t));
+	key.script_frames = copy_script_frames(event, script);
+	script_names_meet(key.tgid, script, key.script_frames);
+	size = (char *)(script + key.script_frames) - (char *)&key;
 	HASH_FIND(hh, recorder->stacks, &key, size, entry);
 	if (!entry) {
 		if (HASH_COUNT(recorder->stacks) >= STACK_ENTRIES ||
@@ -239,6 +267,10 @@ static void write_stack(struct recorder *recorder, const struct stack_entry *ent
 	json_u64(json, "weight_ns", entry->weight_ns);
 	write_kernel_frames(recorder, entry);
 	write_user_frames(json, entry);
+	if (entry->key.script_frames)
+		script_names_write(json, "script", entry->key.tgid,
+				   entry->key.frames + entry->key.kernel_frames + entry->key.user_frames,
+				   entry->key.script_frames);
 	json_write(json, &recorder->output);
 }
 
@@ -248,6 +280,7 @@ void stacks_write(struct recorder *recorder)
 
 	HASH_ITER(hh, recorder->stacks, entry, next)
 	write_stack(recorder, entry);
+	script_files_write(&recorder->json, &recorder->output);
 	unnamed_write(&recorder->unnamed, &recorder->json, &recorder->output);
 }
 
@@ -265,4 +298,5 @@ void stacks_free(struct recorder *recorder)
 		free(entry);
 	}
 	user_symbols_end();
+	script_names_free();
 }

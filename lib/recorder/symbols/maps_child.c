@@ -13,8 +13,10 @@
 #include "base/cleanup.h"
 #include "base/monotonic.h"
 #include "base/process_files.h"
+#include "scripts/interpreters.h"
 #include "symbols/remembered_maps.h"
 
+#define PROGRAMS 256  /* interpreters that are remembered */
 #define YOUNG 64      /* processes that are watched while they load their libraries: */
 #define SOON_MS 5     /* asked again after so long, then whenever that time has doubled, */
 #define GROWN_MS 2000 /* up to this age */
@@ -35,7 +37,9 @@ static void identify(int process, struct mapping *mapping)
 	mapping->inode = status.stx_ino;
 }
 
-static size_t read_maps(int process, char *text)
+static char text[LARGEST_MAPS_BYTES];
+
+static size_t read_maps(int process, struct script_files *files)
 {
 	_cleanup_fclose_ FILE *maps = process_file(process, "maps");
 	_cleanup_free_ char *line = NULL;
@@ -45,7 +49,10 @@ static size_t read_maps(int process, char *text)
 	while (maps && getline(&line, &capacity, maps) >= 0) {
 		size_t room = LARGEST_MAPS_BYTES - length, written;
 
-		if (!mapping_parse(line, &mapping) || !mapping.executable)
+		if (!mapping_parse(line, &mapping))
+			continue;
+		script_files_add(files, &mapping);
+		if (!mapping.executable)
 			continue;
 		if (mapping.inode)
 			identify(process, &mapping);
@@ -72,19 +79,63 @@ static void send_all(int fd, const void *data, size_t length)
 	}
 }
 
+/* Interpreters that were found, by the numbers of their processes: whose place is the same is found anew. */
+static struct {
+	pid_t pid;
+	struct script_program program;
+} programs[PROGRAMS];
+
+static struct script_program *program_of(pid_t pid)
+{
+	return &programs[pid % PROGRAMS].program;
+}
+
+static bool reads_scripts;
+
+static void find_program(pid_t pid, int process, const struct script_files *files)
+{
+	programs[pid % PROGRAMS].pid = pid;
+	*program_of(pid) = (struct script_program){};
+	if (reads_scripts)
+		script_program_find(process, files, program_of(pid));
+}
+
 /* False: the process has ended. */
 static bool answer(int fd, pid_t pid, bool unasked)
 {
-	static char text[LARGEST_MAPS_BYTES];
 	_cleanup_close_ int process = process_open(pid), speaking = process_open(process_speaker(pid));
 	struct maps_record record = { .pid = pid, .unasked = unasked };
 
-	if (process >= 0 && !process_start_ticks(process, &record.start_ticks))
-		record.length = read_maps(speaking, text);
+	if (process >= 0 && !process_start_ticks(process, &record.start_ticks)) {
+		struct script_files files = {};
+
+		record.length = read_maps(speaking, &files);
+		find_program(pid, speaking, &files);
+		record.interpreter = program_of(pid)->interpreter;
+		memcpy(record.script_file, program_of(pid)->file, sizeof(record.script_file));
+	}
 	if (record.length || !unasked)
 		send_all(fd, &record, sizeof(record));
 	send_all(fd, text, record.length);
 	return record.length;
+}
+
+static void answer_name(int fd, pid_t pid, uint64_t code)
+{
+	_cleanup_close_ int process = process_open(process_speaker(pid));
+	struct maps_record record = { .pid = pid, .code = code };
+	char name[SCRIPT_NAME_BYTES];
+
+	if (process >= 0 && programs[pid % PROGRAMS].pid != pid) {
+		struct script_files files = {};
+
+		read_maps(process, &files);
+		find_program(pid, process, &files);
+	}
+	if (process >= 0)
+		record.length = script_function_name(process, program_of(pid), code, name);
+	send_all(fd, &record, sizeof(record));
+	send_all(fd, name, record.length);
 }
 
 static struct young {
@@ -129,23 +180,25 @@ static int64_t grow(int fd)
 	return next;
 }
 
-void maps_child(const void *unused, int fd)
+void maps_child(const void *argument, int fd)
 {
 	struct pollfd request = { .fd = fd, .events = POLLIN };
 	int buffer_bytes =
 		1024 * 1024; /* for what waits until the recorder comes by; the kernel gives what it allows */
 
-	(void)unused;
+	reads_scripts = *(const bool *)argument;
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof(buffer_bytes));
 	for (;;) {
 		int64_t now = monotonic_ms(), next = grow(fd), left = next > now ? next - now : 0;
-		pid_t pid;
+		struct maps_question question;
 
 		if (poll(&request, 1, next == INT64_MAX ? -1 : (int)left) <= 0)
 			continue;
-		if (recv(fd, &pid, sizeof(pid), MSG_WAITALL) != sizeof(pid))
+		if (recv(fd, &question, sizeof(question), MSG_WAITALL) != sizeof(question))
 			return; /* the recorder has ended */
-		if (answer(fd, pid, false))
-			watch(pid, now);
+		if (question.code)
+			answer_name(fd, question.pid, question.code);
+		else if (answer(fd, question.pid, false))
+			watch(question.pid, now);
 	}
 }

@@ -12,6 +12,7 @@
 #include "base/helper.h"
 #include "base/monotonic.h"
 #include "base/privileges.h"
+#include "scripts/script_names.h"
 #include "symbols/symbols.h"
 
 #define PROCESSES 256
@@ -25,6 +26,7 @@ static struct remembered_maps known[PROCESSES];
 static size_t all_bytes;
 static struct helper helper;
 static const struct helper_task remembering = { "perfdiag-maps", OF_MAPS, maps_child };
+static bool reads_scripts;
 static unsigned int outstanding; /* answers that are to come */
 static int64_t progress_ms, taken_ms;
 
@@ -86,6 +88,10 @@ static void keep_answer(void)
 
 	if (!process)
 		return;
+	process->interpreter = answer.record.interpreter;
+	process->runs_scripts = answer.record.interpreter.root;
+	if (answer.record.script_file[0])
+		script_files_met(answer.record.script_file, process->runs_scripts);
 	process->reused = process->reused || (process->text && process->start_ticks != answer.record.start_ticks);
 	all_bytes += answer.record.length - process->length;
 	free(process->text);
@@ -114,7 +120,7 @@ static bool read_answer(void)
 		return n < 0 && errno == EINTR;
 	answer.length += n;
 	if (answer.length == head) {
-		if (answer.record.length > LARGEST_MAPS_BYTES)
+		if (answer.record.length > (answer.record.code ? SCRIPT_NAME_BYTES : LARGEST_MAPS_BYTES))
 			return false;
 		answer.text = malloc(answer.record.length + 1);
 		if (!answer.text)
@@ -123,7 +129,9 @@ static bool read_answer(void)
 	if (answer.length >= head && answer.length == head + answer.record.length) {
 		progress_ms = monotonic_ms();
 		outstanding -= outstanding && !answer.record.unasked;
-		if (answer.record.length)
+		if (answer.record.code)
+			script_names_take(answer.record.pid, answer.record.code, answer.text, answer.record.length);
+		else if (answer.record.length)
 			keep_answer();
 		drop_answer();
 	}
@@ -157,17 +165,45 @@ static void take_answers(int64_t deadline)
 		end_helper();
 }
 
+static void send_question(pid_t pid, uint64_t code, int64_t now)
+{
+	struct maps_question question = { .pid = pid, .code = code };
+
+	if (!helper.pid && helper_start(&helper, &remembering, &reads_scripts))
+		return;
+	if (!outstanding)
+		progress_ms = now;
+	if (send(helper.fd, &question, sizeof(question), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(question))
+		outstanding++;
+}
+
 static void ask(struct remembered_maps *process, int64_t now)
 {
 	int64_t age = now - process->first_ms;
 
 	process->next_ms = now + (age > GROWN_MS ? age : GROWN_MS);
-	if (!helper.pid && helper_start(&helper, &remembering, NULL))
-		return;
-	if (!outstanding)
-		progress_ms = now;
-	if (send(helper.fd, &process->pid, sizeof(pid_t), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(pid_t))
-		outstanding++;
+	send_question(process->pid, 0, now);
+}
+
+void remembered_maps_ask_name(pid_t pid, uint64_t code)
+{
+	send_question(pid, code, monotonic_ms());
+}
+
+void user_symbols_read_scripts(bool read)
+{
+	reads_scripts = read;
+}
+
+bool user_symbols_interpreter(pid_t pid, struct interpreter *ret)
+{
+	struct remembered_maps *process = find(pid);
+
+	if (!process || !process->runs_scripts)
+		return false;
+	process->runs_scripts = false;
+	*ret = process->interpreter;
+	return true;
 }
 
 static bool too_many(int64_t now)

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <linux/types.h>
+#include "core/records.h"
+#include "scripts/interpreters.h"
 
 #define LARGEST_MAPS_BYTES (64 * 1024)
 
@@ -19,6 +22,8 @@ struct remembered_maps {
 	int64_t next_ms, refreshed_ms;
 	uint64_t start_ticks; /* of the process: its number alone may be another's later */
 	size_t length;
+	bool runs_scripts; /* of `interpreter` nobody has been told yet */
+	struct interpreter interpreter;
 	char *text; /* executable mappings in the format of /proc/PID/maps, numbers of files as stat() has them */
 };
 
@@ -29,12 +34,26 @@ const struct remembered_maps *remembered_maps_find(pid_t pid);
 /* The nth of the processes that are known, in no particular order; 0: there are no more. */
 pid_t remembered_maps_pid(size_t n);
 
-/* The helper is sent numbers of processes (pid_t).  It answers each with this, and length bytes of text. */
-struct maps_record {
+/* Asks for the name of a script's function (scripts/interpreters.h); the answer goes to script_names_take(). */
+void remembered_maps_ask_name(pid_t pid, uint64_t code);
+
+/* What the helper is asked: what a process has mapped, or the name of what is at `code` in its memory. */
+struct maps_question {
 	pid_t pid;
-	uint32_t length;      /* 0: it has ended, or has no memory of its own */
-	uint32_t unasked;     /* sent on the helper's own account */
-	uint64_t start_ticks; /* of the process */
+	uint32_t padding;
+	uint64_t code; /* 0: what it has mapped */
 };
 
-void maps_child(const void *unused, int fd);
+/* It answers each with this, and length bytes of text. */
+struct maps_record {
+	pid_t pid;
+	uint32_t length;		     /* 0: it has ended, or has no memory of its own; no name */
+	uint64_t unasked;		     /* sent on the helper's own account */
+	uint64_t code;			     /* as in the question */
+	uint64_t start_ticks;		     /* of the process */
+	struct interpreter interpreter;	     /* root 0: it is none that is known */
+	char script_file[SCRIPT_FILE_BYTES]; /* the interpreter's; "": it is none */
+};
+
+/* argument: a bool, whether to look for interpreters of scripts. */
+void maps_child(const void *argument, int fd);

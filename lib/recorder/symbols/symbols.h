@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 struct kernel_symbols;
+struct interpreter;
 
 /* Takes about 40 ms and 2.5 MB: free it when the names are known.  -EPERM: addresses are hidden (kptr_restrict). */
 int kernel_symbols_load(struct kernel_symbols **ret);
@@ -61,5 +62,9 @@ const char *user_symbols_broke_in(void);
  * doubled, or it has become another program (after_exec).
  */
 void user_symbols_meet(pid_t pid, bool after_exec);
+/* Whether to look for interpreters of scripts in the processes that are met; by default not. */
+void user_symbols_read_scripts(bool read);
+/* The interpreter of scripts that a process was found to be, told once; false: none, or it has been told. */
+bool user_symbols_interpreter(pid_t pid, struct interpreter *ret);
 /* Ends the helper and forgets all processes; until then the helper waits for more, as a child of the caller. */
 void user_symbols_end(void);

@@ -7,7 +7,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Finding, Severity
@@ -25,7 +26,16 @@ def running_server(
 ) -> Iterator[tuple[int, int]]:
     """Run a server, for which `prepare` is called in its process; its pid and the port at which it listens."""
     words = [sys.executable, "-c", text, *map(str, arguments)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, preexec_fn=go_first if first else prepare) as process:
+    with running_command(words, go_first if first else prepare) as started:
+        yield started
+
+
+@contextlib.contextmanager
+def running_command(
+    words: Sequence[str | Path], prepare: Callable[[], None] | None = None
+) -> Iterator[tuple[int, int]]:
+    """Run a command that says a number as soon as it is ready; its pid, and that number."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE, preexec_fn=prepare) as process:
         try:
             assert process.stdout
             yield process.pid, int(process.stdout.readline())

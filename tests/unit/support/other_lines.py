@@ -95,6 +95,7 @@ class OtherLines(Exchanging, Threads):
         tid: int | None = None,
         pid: int | None = None,
         long_turns: int = 0,
+        script: Sequence[str] = (),
     ) -> Self:
         """Add a sampled stack; functions innermost first."""
         thread = self._threads[-1] if self._threads else {"pid": self.pid, "tid": self.pid}
@@ -110,9 +111,15 @@ class OtherLines(Exchanging, Threads):
                 kernel=list(kernel),
                 user=list(user),
                 scan=list(scan),
+                script=list(script),
                 long_turn_count=long_turns,
             )
         )
+        return self
+
+    def interpreter(self, file: str, *, known: bool = True) -> Self:
+        """Add a file that runs scripts."""
+        self._lines.append(schema.Interpreter(file=file, known=known))
         return self
 
     def unnamed(self, file: str, reason: str, addresses: int) -> Self:

@@ -1,4 +1,5 @@
-"""Addresses of user stacks without a name, because the tables of symbols could not be read."""
+"""Functions without a name: of user stacks, because the tables of symbols could not be read, and of scripts, because
+their interpreter is of an unknown version."""
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
@@ -7,6 +8,7 @@ from perfdiag.recording.recording import Recording
 
 MOST_FILES_TOLD = 2
 _BY_HAND = "by hand: perf record -g -p PID, then perf report"
+_SCRIPTS = "by hand: a profiler of that language, as py-spy, rbspy or phpspy"
 # The reason of a line Unnamed: what it means, and what to do.
 REASONS = {
     "not opened": ("the file cannot be opened", "is it gone, or is its file system dead? record again as root"),
@@ -26,7 +28,8 @@ REASONS = {
 
 
 def not_measured(recording: Recording) -> list[NotMeasured]:
-    """Say of each reason how many of the sampled addresses have no name, and in which files."""
+    """Say of each reason how many of the sampled addresses have no name, and in which files; and whose scripts have
+    none."""
     of = sum(len(stack.user) for stack in recording.stacks)
     found = []
     for reason in dict.fromkeys(line.reason for line in recording.unnamed):
@@ -37,4 +40,8 @@ def not_measured(recording: Recording) -> list[NotMeasured]:
         what = f"names of {count:,} of {max(of, count):,} sampled addresses{where}"
         why, fix = REASONS.get(reason, (reason, _BY_HAND))
         found.append(NotMeasured(what, why, fix, "symbols"))
+    unknown = [printable(each.file) for each in recording.interpreters if not each.known]
+    if unknown:
+        what = f"functions of the scripts that {first_of(unknown, MOST_FILES_TOLD)} runs"
+        found.append(NotMeasured(what, "it is of a version whose memory perfdiag does not know", _SCRIPTS, "symbols"))
     return found

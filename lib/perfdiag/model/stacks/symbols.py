@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from perfdiag.recording import schema
-
 # The C library's functions that sleep or wait for events, for a regular expression on a whole name.
 SLEEPS_OF_C = (
     r"(__)?(GI_)*_*(clock_|hrtimer_)?nanosleep\w*|_*u?sleep|_*libc_\w+|_*(p?select|p?poll)(64|_chk)?|epoll_p?wait2?"
@@ -22,6 +20,9 @@ _LENGTH = re.compile(r"L?(\d{1,3})")
 _NO_NAME = re.compile(r"h[0-9a-f]{16}|_GLOBAL__N_1")  # the hash at the end of Rust's names, a namespace without a name
 _RUST_MARKS = (("$LT$", "<"), ("$GT$", ">"), ("$u20$", " "), ("$RF$", "&"), ("..", "::"))
 _SCRIPT = re.compile(r"JS:[*^~+]?(\S*) (?:\S*/)?([^/\s]+:\d+):\d+ \(jit\)")
+_OF_INTERPRETER = re.compile(
+    r"(?:.*<locals>\.)?(.*) \((?:.*/)?([^/]+/__init__\.[^/]+|(?!__init__\.)[^/]+:\d+)\)"  # of a package, its folder
+)
 _RUST_CLOSURE = "_$u7b$$u7b$closure$u7d$$u7d$"
 
 
@@ -51,8 +52,9 @@ def readable(frame: str) -> str:
 
     C++ and Rust, as far as that takes no parser of types: scopes and name, no arguments.  Node.js, in its perf map:
     "busy (server.js:6)" for "JS:*busy /srv/server.js:6:14 (jit)", whatever compiler the mark stands for.
+    Of an interpreter: "encode (encoder.py:182)" for "encode (/usr/lib/python3.11/json/encoder.py:182)".
     """
-    script = _SCRIPT.fullmatch(frame)
+    script = _SCRIPT.fullmatch(frame) or _OF_INTERPRETER.fullmatch(frame)
     if script:
         return f"{script[1] or 'a function'} ({script[2]})"
     if free := _FREE.match(frame):
@@ -104,21 +106,6 @@ def walked(frames: Sequence[str]) -> list[str]:
     while len(found) > 1 and not is_named(found[-1]):
         found.pop()
     return found[:1] if any(not is_named(frame) for frame in found[1:]) else found
-
-
-def with_scan(stack: schema.Stack) -> list[str]:
-    """Return the frames of user space; where the walk lost the callers, what a scan of the stack found instead."""
-    lost = stack.scan and len(walked(stack.user)) < 2
-    return [*stack.user[:1], *stack.scan] if lost else list(stack.user)
-
-
-def own_callers(frames: Sequence[str]) -> list[str]:
-    """Return the callers of the first of `frames` that are the program's own code: where some is compiled while it
-    runs, of that, without what belongs to Node.js; else all that is in no library of the system."""
-    named = [frame for frame in frames[1:] if is_named(frame)]
-    scripts = [frame for frame in named if frame.endswith(" (jit)") and " node:" not in frame]
-    outside = [frame for frame in named if not of_system(frame)]
-    return [readable(frame) for frame in scripts or outside]
 
 
 def nearest_of(names: Sequence[str], functions: str, through: str, neutral: re.Pattern[str], strangers: int = 0) -> str:

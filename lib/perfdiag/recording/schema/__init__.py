@@ -30,7 +30,7 @@ from perfdiag.recording.schema.requests import (
 )
 from perfdiag.recording.schema.storage import Device, Dirtier, FileRead, Writeback
 from perfdiag.recording.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
-from perfdiag.recording.schema.waits import Because, Detail, Operation, Stack, Unnamed
+from perfdiag.recording.schema.waits import Because, Detail, Interpreter, Operation, Stack, Unnamed
 from perfdiag.recording.schema.window import (
     NO_TIME_LOST,
     Cost,
@@ -56,6 +56,7 @@ UNTRUSTED_FIELDS = frozenset(
         "kernel",
         "user",
         "scan",
+        "script",
         "file",
         "object",
         "root_object",
@@ -75,6 +76,7 @@ AnyLine = (
     | Detail
     | Because
     | Stack
+    | Interpreter
     | Unnamed
     | Application
     | DatabaseWait
@@ -131,6 +133,7 @@ __all__ = [
     "FutexSum",
     "Header",
     "Host",
+    "Interpreter",
     "Interval",
     "Latency",
     "LeftPart",

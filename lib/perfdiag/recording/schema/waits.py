@@ -9,6 +9,7 @@ from perfdiag.recording.schema.base import AccountSums, Buckets, Count, Line, Na
 from perfdiag.recording.schema.limits import RECORDER, Comm, Object, Symbol, Word, at_most
 
 Frames = Annotated[Sequence[Symbol], at_most(RECORDER["STACK_FRAMES"])]
+Script = Annotated[Sequence[Symbol], at_most(RECORDER["SCRIPT_FRAMES"])]
 Scan = Annotated[Sequence[Symbol], at_most(RECORDER["SCAN_NAMES"])]
 
 
@@ -71,8 +72,17 @@ class Stack(Line, tag="stack"):
     user: Frames  # "function (module)" or "0x.. (module)", innermost first
     # functions found by scanning the top of the user stack: hints where frames are missing
     scan: Scan = []
+    # of an interpreter, the functions of its script: "function (path:line)", innermost first; "0x..": without a name
+    script: Script = []
     # of `count`, how many over 10 ms after a thread that serves took up or answered a request last, or idled
     long_turn_count: Count = 0
+
+
+class Interpreter(Line, tag="interpreter"):
+    """A file that processes of the target have mapped, which runs scripts."""
+
+    file: Object
+    known: bool  # whether it is of a version whose scripts' functions can be read
 
 
 class Unnamed(Line, tag="unnamed"):

@@ -67,6 +67,7 @@ class Stack(Part, frozen=True, kw_only=True):
     share: float
     kernel: list[Untrusted]
     user: list[Untrusted]
+    script: list[Untrusted] = []  # functions of the script that an interpreter ran
     callers: list[Untrusted]  # found by a scan of the stack: hints, any of which an earlier call may have left
 
 

@@ -13,7 +13,8 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Claim, Evidence, EvidenceKind
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.model import Model, once
-from perfdiag.model.stacks.symbols import any_begins, is_named, module_of, of_system, own_callers, readable, with_scan
+from perfdiag.model.stacks import scripts
+from perfdiag.model.stacks.symbols import any_begins, is_named, module_of, of_system, readable
 from perfdiag.recording import schema
 
 # 95 % of all samples fall within so many standard errors of the truth.
@@ -76,6 +77,7 @@ class CpuSamples:
         if long_turns:
             stacks = [replace(stack, count=stack.long_turn_count) for stack in stacks if stack.long_turn_count]
         self.count = sum(stack.count for stack in stacks)
+        self._interpreters = {each.file for each in model.interpreters}
         of_recording = in_own_probe(model)
         self.stacks = [stack for stack in stacks if not of_recording(stack)]
         self.recording = self._part(self.count - sum(stack.count for stack in self.stacks))
@@ -97,8 +99,8 @@ class CpuSamples:
         """
         if self.count < cpu_policy.samples_for_function and not of_few:
             return []
-        frames = ((each.kernel or each.user, each.count) for each in self.stacks if bool(each.kernel) is kernel)
-        counts = sums_by_key((_function(names[0]) if names else _UNKNOWN, count) for names, count in frames)
+        stacks = (each for each in self.stacks if bool(each.kernel) is kernel)
+        counts = sums_by_key((self._innermost(each), each.count) for each in stacks)
         return [
             Hot(plain(name), self._part(count), None if module is None else plain(module))
             for (name, module), count in counts.most_common(number)
@@ -116,7 +118,7 @@ class CpuSamples:
         counts: Counter[str] = Counter()
         for stack in self.stacks:
             module = "" if stack.kernel or not stack.user else module_of(stack.user[0])
-            if ".so" in module and not of_system(stack.user[0]):
+            if ".so" in module and module not in self._interpreters and not of_system(stack.user[0]):
                 counts[module] += stack.count
         return [Hot(plain(name), self._part(count)) for name, count in counts.most_common(1)]
 
@@ -127,7 +129,7 @@ class CpuSamples:
         counts: Counter[str] = Counter()
         places: Counter[str] = Counter()  # how far out, times the samples
         for stack in self.stacks if self.count >= cpu_policy.samples_for_function else ():
-            for place, name in enumerate(dict.fromkeys(own_callers(with_scan(stack)))):
+            for place, name in enumerate(dict.fromkeys(scripts.own_callers(scripts.code(stack)))):
                 counts[name] += stack.count
                 places[name] += place * stack.count
         most = [name for name, count in counts.items() if count >= cpu_policy.hot_spot_share * self.count]
@@ -137,24 +139,32 @@ class CpuSamples:
     def callers(self, number: int = 2) -> list[str]:
         """Return through which of the target's own functions most samples of the hottest one came, innermost first:
         those that half of them have on their stack.  A scan finds what earlier calls left as well, but not so often."""
-        user = [stack for stack in self.stacks if stack.user and not stack.kernel]
-        counts = sums_by_key((_function(stack.user[0]), stack.count) for stack in user)
+        user = [(stack, self._innermost(stack)) for stack in self.stacks if stack.user and not stack.kernel]
+        counts = sums_by_key((innermost, stack.count) for stack, innermost in user)
         hottest, whole = counts.most_common(1)[0] if counts else (_UNKNOWN, 0)
-        inside = [(own_callers(with_scan(each)), each.count) for each in user if _function(each.user[0]) == hottest]
+        inside = [
+            (scripts.own_callers(scripts.code(stack)), stack.count) for stack, innermost in user if innermost == hottest
+        ]
         return [name for name in _common(inside, whole) if name != hottest[0]][:number]
 
     def entrances(self, number: int = 2) -> list[str]:
         """Return through which functions of user space most samples of the kernel came, innermost first: as a rule the
         C library's for a system call, and who called that."""
         kernel = [stack for stack in self.stacks if stack.kernel]
-        inside = [(map(readable, filter(is_named, with_scan(stack))), stack.count) for stack in kernel]
+        inside = [(map(readable, filter(is_named, scripts.code(stack))), stack.count) for stack in kernel]
         return _common(inside, sum(stack.count for stack in kernel))[:number]
 
     def named(self) -> float:
         """Return the share of user-space samples whose innermost function has a name."""
         user = [stack for stack in self.stacks if not stack.kernel]
         total = sum(stack.count for stack in user)
-        return sum(s.count for s in user if s.user and is_named(s.user[0])) / total if total else 1.0
+        named = sum(stack.count for stack in user if self._innermost(stack)[1] is None)
+        return named / total if total else 1.0
+
+    def _innermost(self, stack: schema.Stack) -> tuple[str, str | None]:
+        """Return the function that a sample stands in; for code without names what it is called, and its module."""
+        frame = stack.kernel[0] if stack.kernel else scripts.stands_in(stack, self._interpreters)
+        return _function(frame) if frame else _UNKNOWN
 
     def charged(
         self, model: Model, prefixes: Sequence[str], others: Sequence[str] = ()

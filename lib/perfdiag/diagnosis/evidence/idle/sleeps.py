@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
@@ -15,9 +15,11 @@ from perfdiag.model.builder import UNLISTED
 from perfdiag.model.java_machines import java_machines
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import busy_ns_of
+from perfdiag.model.stacks.scripts import functions, waits_in
 from perfdiag.model.stacks.symbols import SLEEPS_OF_C, is_named, symbol_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.stopped_threads import VM_THREAD
+from perfdiag.recording import schema
 
 TIMER, CHILD = "wait.timer", "wait.child"
 _TALKS = ("net.receive", "net.send", "net.accept", "ipc.pipe", "ipc.unix", "wait.events")
@@ -83,7 +85,7 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
     sleepers = [t for t in sleepers if t.ns(TIMER) >= idle_policy.sleep_beside_faults_share * sleepers[0].ns(TIMER)]
     first, number = sleepers[0], sum(t.threads for t in sleepers)
     felt_ns, parent = _waited_for(model, sleepers)
-    function = _function(model, {t.pid for t in sleepers})
+    function = sleeps_in(model, {t.pid for t in sleepers})
     command = "" if function or first.exited else command_for_sleepers(model, first.pid)
     names = {t.comm for t in sleepers}
     who = _named(first) if number == 1 else f"{plural(number, 'thread')}{_of(names)}"
@@ -139,17 +141,19 @@ def _asked_in(frames: Iterable[str]) -> str:
     return next((frame for frame in frames if not _PRIMITIVE.fullmatch(symbol_of(frame))), "")
 
 
-def _function(model: Model, pids: set[int]) -> str:
+def sleeps_in(model: Model, pids: Collection[int]) -> str:
     """Return the function that called most of the sleeps; "" if frames end before its name."""
     weights = sums_by_key(
-        (_caller(stack.user), stack.weight_ns or 1) for stack in model.wait_stacks(TIMER) if stack.pid in pids
+        (_caller(stack), stack.weight_ns or 1) for stack in model.wait_stacks(TIMER) if stack.pid in pids
     )
     best = max(weights, key=lambda name: (weights[name], name), default="")
     return printable(best, 60)
 
 
-def _caller(frames: Iterable[str]) -> str:
-    frame = _asked_in(frames)
+def _caller(stack: schema.Stack) -> str:
+    if functions(stack):
+        return waits_in(stack)
+    frame = _asked_in(stack.user)
     name = symbol_of(frame)
     # An interpreter's own function is no answer, and beyond an address frames may be stale.
     return frame if name and is_named(name) and not _INTERPRETER.match(name) else ""

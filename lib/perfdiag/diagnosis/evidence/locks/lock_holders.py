@@ -12,7 +12,7 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import plain, thread_of, total_ns
 from perfdiag.model.model import Model, Row, once
-from perfdiag.model.stacks.symbols import caller
+from perfdiag.model.stacks.scripts import waits_in
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, summed
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import OF_CPUS, Kind, kind_of
@@ -143,7 +143,7 @@ def code_of(model: Model, holder: Holder) -> str:
     ):
         return ""
     weights = sums_by_key(
-        (plain(caller((*stack.scan, *stack.user))), stack.weight_ns)
+        (plain(waits_in(stack)), stack.weight_ns)
         for stack in model.stacks
         if (stack.tid, stack.kind, stack.account) == (holder.tid, kind, holder.root)
     )

@@ -7,7 +7,8 @@ from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import duration, fix, plain
 from perfdiag.model.model import Model, Row
-from perfdiag.model.stacks.symbols import caller, readable
+from perfdiag.model.stacks.scripts import waits_in
+from perfdiag.model.stacks.symbols import readable
 from perfdiag.model.waits.runtime_locks import BY_ID, RuntimeLock
 
 
@@ -169,13 +170,8 @@ def shows(model: Model, lock: RuntimeLock, key: str) -> dict[str, int]:
 def waiting_code(model: Model, account: str, key: str | None = None) -> dict[str, int]:
     """Return the functions outside the C library that wait for the lock, or that begin any wait of the account, by
     sampled time."""
-    # Where frames are missing, scanning the stack finds the caller that the frames left out. A name that both have was
-    # not left from an earlier call.
     known = (
-        (
-            caller(each for each in stack.user if each in stack.scan) or caller((*stack.scan, *stack.user)),
-            stack.weight_ns,
-        )
+        (waits_in(stack), stack.weight_ns)
         for stack in model.wait_stacks(account, key=key)
         if stack.weight_ns  # a stack of a wait that took no time stands for none of it
     )

@@ -1,10 +1,11 @@
 """WAIT-TIMER-IN-REQUEST: threads sleep while they serve requests, or an event loop delays requests by a timer."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.debuggers import command_for_sleepers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
+from perfdiag.diagnosis.evidence.idle.sleeps import sleeps_in
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
@@ -27,6 +28,7 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import PARKED
 
 _SLEEPS = (
@@ -88,7 +90,8 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     missing = "wake-ups were missed: a thread may have ended some of those waits" if _missed(model) else ""
     looped = 2 * (slept_ns - _slept_ns(model)) > ns
     number = all_wait_at_once(model) if 2 * parked_ns > ns else 0
-    headline = _LOOPED if looped else "Threads sleep while they serve requests"
+    code = sleeps_in(model, {thread.pid for thread in _serving(model)}) if slept_ns > parked_ns else ""
+    headline = _LOOPED if looped else f"Threads sleep{f' in {code}' if code else ''} while they serve requests"
     if number:
         headline = f"All {number} threads that serve requests wait at once, until their own timeouts"
     if polls := None if looped or number else polling(model, time):
@@ -114,7 +117,7 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
         best=Confidence.LOW if polls or parked_ns > slept_ns else Confidence.HIGH,
         doubts=[unknown, missing if unproven else "", "it is unknown what threads look for" if polls else ""],
         evidence=evidence,
-        remedies=_remedies(model, looped=looped, own_pool=bool(number), polls=polls),
+        remedies=_remedies(looped=looped, own_pool=bool(number), polls=polls, where=[] if code else _where(model)),
         alternatives=[
             "an intended limit on the rate of requests, or long polling without news",
             *(["pauses between pieces of the work itself"] if polls else []),
@@ -124,12 +127,12 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     )
 
 
-def _remedies(model: Model, *, looped: bool, own_pool: bool, polls: Polling | None) -> list[Remedy]:
+def _remedies(*, looped: bool, own_pool: bool, polls: Polling | None, where: list[Remedy]) -> list[Remedy]:
     if looped:
         return [fix(_DELAYS)]
     if polls:
-        return [fix(f"make the work of {polls.busy[0].name} faster; {polls.saved()}"), *_where(model)]
-    return [fix(_OWN_POOL if own_pool else _SLEEPS), *_where(model)]
+        return [fix(f"make the work of {polls.busy[0].name} faster; {polls.saved()}"), *where]
+    return [fix(_OWN_POOL if own_pool else _SLEEPS), *where]
 
 
 def _slept_ns(model: Model) -> int:
@@ -137,10 +140,13 @@ def _slept_ns(model: Model) -> int:
     return sum(thread.ns(TIMER) for thread in model.threads if thread.requests_read)
 
 
+def _serving(model: Model) -> Sequence[ThreadLedger]:
+    return [thread for thread in model.threads if thread.requests_read] or model.threads
+
+
 def _where(model: Model) -> list[Remedy]:
     """Return how to see the code that sleeps, of the thread that slept longest and has read requests, if one has."""
-    serving = [thread for thread in model.threads if thread.requests_read] or model.threads
-    sleeper = max(serving, key=lambda thread: thread.ns(TIMER), default=None)
+    sleeper = max(_serving(model), key=lambda thread: thread.ns(TIMER), default=None)
     command = command_for_sleepers(model, sleeper.pid) if sleeper else ""
     return [fix(f"see where: {command}")] if command else []
 

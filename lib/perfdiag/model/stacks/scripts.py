@@ -1,0 +1,68 @@
+"""Functions of scripts in sampled stacks: "encode (/usr/lib/python3.11/json/encoder.py:182)", by its first line."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from perfdiag.model.stacks.symbols import caller, is_named, module_of, of_system, readable, walked
+from perfdiag.recording import schema
+
+# Where the libraries of a language lie, and below that what was installed beside them.
+_OF_LANGUAGE = re.compile(r"/(?:python|ruby|perl5?|php)/?\d[\d.]*/(?!(?:site|dist)-packages/)")
+_LINE = re.compile(r":\d+\)$")
+_BUILT_IN = ("(<frozen ", "(<string>:")
+
+
+def functions(stack: schema.Stack) -> list[str]:
+    """Return the script's functions, innermost first, as recorded; none where no interpreter was recognised."""
+    return [frame for frame in stack.script if is_named(frame)]
+
+
+def of_language(frame: str) -> bool:
+    """Return whether a script's function belongs to what came with the language, and not to who uses it."""
+    return _OF_LANGUAGE.search(frame) is not None or any(mark in frame for mark in _BUILT_IN)
+
+
+def code(stack: schema.Stack) -> list[str]:
+    """Return the frames of user space that tell which code this is, innermost first.
+
+    Below the function that the CPU was in are those of the script, if there is one: what else is on the stack of an
+    interpreter belongs to it.  Where the walk lost the callers, they are what a scan of the stack found.
+    """
+    if script := functions(stack):
+        return [*stack.user[:1], *script]
+    lost = stack.scan and len(walked(stack.user)) < 2
+    return [*stack.user[:1], *stack.scan] if lost else list(stack.user)
+
+
+def stands_in(stack: schema.Stack, interpreters: Collection[str]) -> str:
+    """Return the function that a sample of user space stands in, "" if that is not known: the script's for what its
+    interpreter or the system's libraries do, another library's for what that does."""
+    innermost = stack.user[0] if stack.user else ""
+    script = functions(stack)
+    if not script or (is_named(innermost) and not _serves_script(innermost, interpreters)):
+        return innermost
+    return script[0]
+
+
+def _serves_script(frame: str, interpreters: Collection[str]) -> bool:
+    module = module_of(frame)  # named as it was started: "php" may be a link to "php8.2"
+    return (module != "" and any(file.startswith(module) for file in interpreters)) or of_system(frame)
+
+
+def waits_in(stack: schema.Stack) -> str:
+    """Return the function that a wait began in, of the program itself: "" if none has a name."""
+    if script := functions(stack):
+        return readable(next((frame for frame in script if not of_language(frame)), script[0]))
+    # Where frames are missing, scanning the stack finds the caller that the frames left out.  A name that both have was
+    # not left from an earlier call.
+    return caller(each for each in stack.user if each in stack.scan) or caller((*stack.scan, *stack.user))
+
+
+def own_callers(frames: Sequence[str]) -> list[str]:
+    """Return the callers of the first of `frames` that are the program's own code: where some is a script, or compiled
+    while it runs, of that, without what belongs to its language; else all that is in no library of the system."""
+    named = [frame for frame in frames[1:] if is_named(frame)]
+    scripts = [frame for frame in named if _LINE.search(frame) or frame.endswith(" (jit)")]
+    own = [frame for frame in scripts if not of_language(frame) and " node:" not in frame]
+    outside = [frame for frame in named if not of_system(frame)]
+    return [readable(frame) for frame in own or outside]

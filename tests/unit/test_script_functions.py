@@ -1,0 +1,102 @@
+"""Functions of scripts: they stand for what their interpreter does, their callers are the program's own code."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.model.coverage.unresolved_symbols import not_measured
+from perfdiag.model.stacks.scripts import of_language
+from perfdiag.model.stacks.symbols import readable
+
+from unit.support import Builder
+
+PYTHON = "libpython3.11.so.1.0"
+ENCODE = "JSONEncoder.encode (/usr/lib/python3.11/json/encoder.py:183)"
+CART = "Cart.total (/srv/shop/cart.py:30)"
+MAIN = "<module> (/srv/shop/main.py:1)"
+
+
+def computing(*stacks: tuple[str, list[str]], file: str = PYTHON) -> Builder:
+    """Return a target that computes, with 100 samples for each (innermost native function, script's functions)."""
+    builder = Builder().thread(cpu_user="8 s").interpreter(file)
+    for innermost, script in stacks:
+        builder.stack("cpu", user=[innermost, "0x7f12"], script=script, count=100, weight="400 ms")
+    return builder
+
+
+def samples(*stacks: tuple[str, list[str]], file: str = PYTHON) -> CpuSamples:
+    return CpuSamples(computing(*stacks, file=file).model())
+
+
+@pytest.mark.parametrize(
+    ("frame", "shown"),
+    [
+        (CART, "Cart.total (cart.py:30)"),
+        ("dumps (/usr/lib/python3.11/json/__init__.py:183)", "dumps (json/__init__.py:183)"),
+        ("outer.<locals>.inner (/srv/a b/x.py:1)", "inner (x.py:1)"),
+        ("array_merge (internal)", "array_merge (internal)"),
+        ("inflate (libz.so.1.2.13)", "inflate (libz.so.1.2.13)"),
+    ],
+)
+def test_a_function_is_named_by_its_file_and_first_line(frame: str, shown: str) -> None:
+    assert readable(frame) == shown
+
+
+@pytest.mark.parametrize(
+    ("frame", "of"),
+    [
+        (ENCODE, True),
+        ("find_spec (<frozen importlib._bootstrap>:1)", True),
+        ("render (/usr/lib/python3/dist-packages/jinja2/environment.py:9)", False),
+        ("get (/srv/venv/lib/python3.11/site-packages/requests/api.py:62)", False),
+        ("split (/usr/lib/ruby/3.1.0/csv/parser.rb:7)", True),
+        (CART, False),
+    ],
+)
+def test_what_came_with_the_language_is_not_the_programs_own(frame: str, of: bool) -> None:
+    assert of_language(frame) is of
+
+
+def test_a_script_stands_for_its_interpreter_and_the_c_library() -> None:
+    found = samples(
+        (f"_PyEval_EvalFrameDefault ({PYTHON})", [CART, MAIN]),
+        (f"0x12 ({PYTHON})", [CART, MAIN]),
+        ("__memmove_avx_unaligned_erms (libc.so.6)", [CART, MAIN]),
+    ).hottest()
+    assert [(each.name, each.part.share) for each in found] == [("Cart.total (cart.py:30)", 1.0)]
+
+
+def test_another_librarys_work_is_its_own_and_called_by_the_script() -> None:
+    found = samples(("inflate (libz.so.1.2.13)", [CART, MAIN]))
+    assert found.hottest()[0].name == "inflate (libz.so.1.2.13)"
+    assert found.callers() == ["Cart.total (cart.py:30)", "<module> (main.py:1)"]
+
+
+def test_callers_are_those_of_the_program_not_of_the_language() -> None:
+    found = samples((f"0x12 ({PYTHON})", [ENCODE, ENCODE, CART, MAIN]))
+    assert found.hottest()[0].name == "JSONEncoder.encode (encoder.py:183)"
+    assert found.callers() == ["Cart.total (cart.py:30)", "<module> (main.py:1)"]
+
+
+def test_a_program_may_be_started_by_another_name() -> None:
+    assert samples(("zend_hash (php)", ["f (/a.php:3)"]), file="php8.2").hottest()[0].name == "f (a.php:3)"
+    assert samples(("nginx_work (nginx)", ["f (/a.php:3)"]), file="php8.2").hottest()[0].name == "nginx_work (nginx)"
+
+
+def test_functions_without_a_name_say_nothing() -> None:
+    """The interpreter's own is better than an address."""
+    found = samples((f"take_gil ({PYTHON})", ["0x7f0000001000"]))
+    assert found.hottest()[0].name == f"take_gil ({PYTHON})"
+
+
+def test_the_report_names_what_computes() -> None:
+    model = computing((f"_PyEval_EvalFrameDefault ({PYTHON})", [CART, MAIN])).model()
+    (finding,) = [each for each in diagnose(model).findings if each.id == "CPU-BOUND"]
+    assert "Cart.total (cart.py:30)" in finding.headline
+
+
+def test_an_unknown_version_is_said() -> None:
+    recording = computing().interpreter("python3.99", known=False).recording()
+    (missing,) = not_measured(recording)
+    assert "python3.99" in missing.what
