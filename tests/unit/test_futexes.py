@@ -140,6 +140,15 @@ def test_the_other_word_of_a_condition_belongs_to_it_unless_its_own_stack_says_o
     assert waits(("futex:0x20", "1 s", [rust], []), ("futex:0x24", "1 s", WAIT, [])).model().ns("lock.futex") == S
 
 
+def test_a_lock_that_no_condition_stands_for_is_left_from_an_earlier_call() -> None:
+    """As recorded of Java whose main() has returned: its thread waits in a monitor of the JVM until all others end."""
+    left = ["pthread_cond_wait (libc.so.6)", "_ZN2os15PlatformMonitor4waitEl (libjvm.so)"]
+    left += ["_ZN5Mutex14lock_contendedEP6Thread (libjvm.so)", "_ZN7Monitor4waitEl (libjvm.so)"]
+    assert not waits(("futex:0x10", "9 s", WAIT, left)).model().ns("lock.futex")
+    taken = ["pthread_mutex_lock (libc.so.6)", left[2]]
+    assert waits(("futex:0x10", "9 s", WAIT, taken)).model().ns("lock.futex") == 9 * S
+
+
 TABLE_LOCK = ["pthread_cond_timedwait (libc.so.6)", "thr_multi_lock (mariadbd)"]
 
 

@@ -32,6 +32,7 @@ class RuntimeLock:
     taken: bool = True  # False: no thread of the program's ever holds it, only the runtime does
     shared: bool = False  # by all processes of a server: what one waits for another holds
     account: str = "lock.futex"
+    by_condition: bool = True  # False: who waits for it never waits for a condition of the C library
 
 
 def _lock(
@@ -43,8 +44,9 @@ def _lock(
     taken: bool = True,
     shared: bool = False,
     account: str = "lock.futex",
+    by_condition: bool = True,
 ) -> RuntimeLock:
-    return RuntimeLock(id, name, words, re.compile(functions), taken, shared, account)
+    return RuntimeLock(id, name, words, re.compile(functions), taken, shared, account, by_condition)
 
 
 RUNTIME_LOCKS: tuple[RuntimeLock, ...] = (
@@ -58,7 +60,8 @@ RUNTIME_LOCKS: tuple[RuntimeLock, ...] = (
     ),
     _lock("python", "Python's locks", Words.OF_THREADS, r"_?PyMutex_Lock"),
     _lock("ruby", "Ruby mutexes", Words.OF_THREADS, r"(rb|do)_mutex_lock"),
-    _lock("rust", "", Words.OF_LOCKS, r"lock_contended|(read|write)_contended"),
+    # Of Rust's library, which calls the kernel itself, and of HotSpot, by a mutex.
+    _lock("rust", "", Words.OF_LOCKS, r"lock_contended|(read|write)_contended", by_condition=False),
     _lock("parking_lot", "locks of parking_lot", Words.OF_THREADS, r"lock_(shared_|exclusive_)?slow"),
     _lock("abseil", "Abseil mutexes", Words.OF_THREADS, r"absl.*Mutex.*Lock"),
     # Only who waits for the log to be on disk takes a lock in this way, as XLogFlush() does.
@@ -97,6 +100,7 @@ _PRIMITIVE = re.compile(
     r"futex|lll_|pthread_(cond|mutex)_|cancel|clock_?wait|timedwait|sem_\w*wait|pthread_(cond|mutex)|native_cond"
     r"|Platform(Event|Monitor|Mutex)|uv_(cond|mutex)_|PyCOND_|PyMUTEX_|_PySemaphore|_PyParkingLot|do_(timed)?wait"
 )
+_CONDITION = re.compile(r"pthread_cond_(timed|clock)?wait")
 # What a thread did before leaves names in gaps of its stack: so many strangers may stand between.
 _STRANGERS = 2
 
@@ -117,9 +121,10 @@ def on_top(names: Sequence[str], others: re.Pattern[str]) -> tuple[RuntimeLock |
     Or whether one of `others` stands there, which are made of the same primitives.  A name that stands further out may
     be left from an earlier call and proves nothing.
     """
-    strangers = 0
+    strangers, in_condition = 0, False
     for name in map(symbol_of, names):
-        if lock := lock_of(name):
+        in_condition = in_condition or _CONDITION.search(name) is not None
+        if (lock := lock_of(name)) and (lock.by_condition or not in_condition):
             return lock, False
         if others.fullmatch(name):
             return None, True
