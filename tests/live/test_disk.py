@@ -27,7 +27,7 @@ def test_a_slow_disk(kind: str, tmp_path: Path, cleanup: Cleanup, start: Start, 
     for mode in ("fdatasync", "fsync", "O_SYNC"):
         flush = start("flush", "--mode", mode, "--count", 23, "--file", disk.mountpoint / mode)
         check_flush(disk, kind, *record(flush))
-    for mode in ("direct", "buffered"):
+    for mode in ("direct", "buffered", "write"):
         read = start("read", "--mode", mode, "--count", 31, "--file", disk.mountpoint / "read.data")
         check_read(disk, *record(read))
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * read - reads N blocks that are not in memory, with O_DIRECT or through the page cache: time goes to disk.read.
+ * read - reads N blocks that are not in memory, with O_DIRECT or through the page cache, or writes a part of each, for which
+ * the kernel has to read it: time goes to disk.read.
  */
 #include "workload.h"
 #include <sys/sendfile.h>
@@ -12,12 +13,12 @@ int main(int argc, char **argv)
 	uint64_t read_ns = 0, worst_ns = 0;
 	bool wait = parse_options(argc, argv,
 				  KNOBS(TEXT("file", path, "file to read, at least one stride long"),
-					TEXT("mode", mode, "direct, buffered or sendfile (to /dev/null)"),
+					TEXT("mode", mode, "direct, buffered, sendfile (to /dev/null) or write"),
 					NUMBER("count", count, "how many reads"),
 					NUMBER("bytes", bytes, "size of each read"),
 					NUMBER("stride", stride, "distance between reads: beyond any read-ahead")));
 	bool direct = !strcmp(mode, "direct");
-	int fd = CHECK(open(path, O_RDONLY | (direct ? O_DIRECT : 0)));
+	int fd = CHECK(open(path, (!strcmp(mode, "write") ? O_RDWR : O_RDONLY) | (direct ? O_DIRECT : 0)));
 	int sink = CHECK(open("/dev/null", O_WRONLY));
 	off_t size = CHECK(lseek(fd, 0, SEEK_END));
 	char *block;
@@ -34,6 +35,8 @@ int main(int argc, char **argv)
 
 		if (!strcmp(mode, "sendfile"))
 			CHECK(sendfile(sink, fd, &at, bytes));
+		else if (!strcmp(mode, "write"))
+			CHECK(pwrite(fd, "a few bytes", 11, at + 100));
 		else
 			CHECK(pread(fd, block, bytes, at));
 		spent = now_ns() - begin;

@@ -55,6 +55,11 @@ static const struct {
 	{ "blkdev_issue_zeroout", ACCOUNT_DISK_WRITE },
 	{ "xfs_buf_iowait", ACCOUNT_DISK_READ },
 	{ "read_extent_buffer_pages", ACCOUNT_DISK_READ },
+	/* who writes a part of a block reads the rest of it before */
+	{ "ext4_block_write_begin", ACCOUNT_DISK_READ },
+	{ "__block_write_begin_int", ACCOUNT_DISK_READ },
+	{ "iomap_write_begin", ACCOUNT_DISK_READ },
+	{ "prepare_one_folio", ACCOUNT_DISK_READ },
 	/* memory */
 	{ "do_swap_page", ACCOUNT_MEMORY_SWAP_IN },
 	{ "shmem_swapin_folio", ACCOUNT_MEMORY_SWAP_IN },
