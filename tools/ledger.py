@@ -55,12 +55,14 @@
 #
 # SEE ALSO
 #   perfdiag-report(8): CPU-CONTENTION CPU-OVERSUBSCRIBED DISK-FLUSH-SLOW DISK-READ-SLOW LOCK-CONTENTION
+"""Records which account each nanosecond of a process's threads belongs to; perfdiag report reads it."""
 
 import _signal
 
 if __name__ == "__main__":
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # until there is something to show, Ctrl-C just ends
 
+import argparse
 import contextlib
 import ctypes
 import itertools
@@ -454,11 +456,19 @@ def fail(message, hint=None, status=1):
     sys.exit(status)
 
 
+def number(word):
+    if not re.fullmatch("[0-9]{1,9}", word):
+        raise argparse.ArgumentTypeError(f"{word!r} is no number")
+    return int(word)
+
+
 def arguments():
     """Return the process and how long, 0 for ever."""
-    if not 2 <= len(sys.argv) <= 3 or not all(re.fullmatch("[0-9]{1,9}", word) for word in sys.argv[1:]):
-        fail("the arguments are PID [SECONDS], both numbers", status=2)
-    pid, seconds = int(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else 0
+    parser = argparse.ArgumentParser(prog="ledger.py", description=__doc__)
+    parser.add_argument("pid", metavar="PID", type=number)
+    parser.add_argument("seconds", metavar="SECONDS", type=number, nargs="?", default=0)
+    parser.error = lambda message: fail(message, "ledger.py PID [SECONDS]", 2)
+    pid, seconds = vars(parser.parse_args()).values()
     if os.geteuid() != 0:
         fail("only root may trace", "sudo ledger.py PID", 3)
     try:

@@ -83,4 +83,10 @@ def test_it_has_alike_what_each_program_needs(part: str) -> None:
 def test_wrong_arguments_are_refused(arguments: list[str]) -> None:
     run = subprocess.run([sys.executable, "-I", PATH, *arguments], capture_output=True, text=True, check=False)
     assert run.returncode == 2 and run.stdout == ""
-    assert run.stderr == "error: the arguments are PID [SECONDS], both numbers\n"
+    error, hint = run.stderr.splitlines()
+    assert error.startswith("error: ") and hint == "HINT: ledger.py PID [SECONDS]"
+
+
+def test_help_is_given() -> None:
+    run = subprocess.run([sys.executable, "-I", PATH, "--help"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0 and run.stdout.startswith("usage: ledger.py [-h] PID [SECONDS]") and not run.stderr
