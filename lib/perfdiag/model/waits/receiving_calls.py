@@ -30,6 +30,7 @@ FROM_PEERS = ("net.receive", "ipc.unix")
 ELSEWHERE = {OTHER: PARKED, PIPE: PARKED, FILE_LOCK: WORK, **dict.fromkeys(FROM_PEERS, PARKED)}
 # The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
 OWED = 0.5
+FEW_CALLS = 5  # with a connection each
 _WRITES_UNIX = "unix_stream_sendmsg"
 _OPENS_FIFO = frozenset({"fifo_open", "wait_for_partner"})
 
@@ -51,7 +52,7 @@ class Receiving:
         self._idle_pipes, self._turns = idle_pipes, turns
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
         waited = sums_by_key((detail.object, detail.sum_ns) for detail in details if detail.account in FROM_PEERS)
-        self._unasked = _owing_nothing(waited, exchanges, window_ns)
+        self._unasked = _owing_nothing(waited, exchanges, window_ns) - _owed_later(waited, exchanges)
         self._unasked |= _ended_by_time(waited, details)
         self._unasked |= _of_unix_collectors(waited, exchanges, stacks)
         self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
@@ -110,6 +111,25 @@ def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchang
             given_up_ns += line.until_end_ns or 0  # known to be for the end of the answer
             calls[line.object] += line.sum_ns + given_up_ns + line.open * open_ns + line.unanswered * window_ns
     return frozenset(peer for peer, ns in waited.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
+
+
+def _owed_later(waited: Mapping[str, int], exchanges: Collection[schema.Exchange]) -> frozenset[str]:
+    """Return the peers for which was waited though their answers had begun, because more of these was to come.
+
+    Requests waited in that time: whoever serves one waits for what it needs.  Or each call has a connection of its own:
+    nothing but the rest of its answer comes there.
+    """
+    of_requests_ns = sum(
+        part.sum_ns
+        for line in exchanges
+        if line.direction == "accepted"
+        for part in line.accounts
+        if part.account in FROM_PEERS
+    )
+    calls = [line for line in exchanges if line.direction == "connected"]
+    if of_requests_ns > OWED * sum(waited.values()):
+        return frozenset(waited)
+    return frozenset(line.object for line in calls if line.count >= FEW_CALLS and line.connects > OWED * line.count)
 
 
 def _ended_by_time(waited: Mapping[str, int], details: Iterable[schema.Detail]) -> frozenset[str]:
