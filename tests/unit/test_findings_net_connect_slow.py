@@ -134,6 +134,23 @@ def test_connects_that_fail_while_requests_are_in_nobodys_hands() -> None:
     assert check(retrying(80).model(), ID).large, "somebody's collector of metrics is away, and most requests never ask"
 
 
+def test_connects_that_fail_before_the_servers_own_pause() -> None:
+    """A thread for each request sleeps before it tries again: why it sleeps is the cause."""
+    builder = Builder().thread("worker", cpu_user="100 ms", wait_timer="9 s")
+    builder.exchange("port:80", "accepted", {"100 ms": 90}, accounts={"wait.timer": "8.9 s"})
+    model = builder.exchange(DB, "connected", {}, connect={"200 us": 120}, connects_failed=120).model()
+    first = diagnose(model).findings[0]
+    assert first.id == ID and "fail" in first.headline and "slept for 9.00 s" in first.claim, first
+
+
+def test_requests_that_wait_for_connects_alone_contradict_nothing() -> None:
+    """What a request waits for in a connect that is refused is time of its peers, and no call was made."""
+    builder = Builder().thread("worker", cpu_user="100 ms")
+    builder.exchange("port:80", "accepted", {"100 ms": 90}, peers_ns=8_000_000)
+    model = builder.exchange(DB, "connected", {}, connect={"90 us": 90}, connects_failed=90).model()
+    assert not model.coverage.contradictions
+
+
 def test_what_was_not_followed_is_not_fine() -> None:
     assert "not followed" in silence(loop({"1 ms": 100}).lost(connections_full=4).model(), ID).reason
     model = waiting({"1.02 s": 3}).lost(exchanges_full=4).model()

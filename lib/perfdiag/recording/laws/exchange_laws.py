@@ -237,7 +237,8 @@ def _of_silent(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
 def _of_peers(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     """Calls for one request can be under way at the same time: together they take longer than it does."""
     calls = [line for line in recording.exchanges if line.direction != "accepted"]
-    number = sum(line.count + line.unanswered + line.open + line.connects + line.connecting for line in calls)
+    made = ("count", "unanswered", "open", "connects", "connects_failed", "connecting")
+    number = sum(getattr(line, name) for line in calls for name in made)
     peers_ns = sum(line.peers_ns for line in recording.exchanges)
     if recording.footer and exceeds(peers_ns, number * recording.footer.at_ns):
         yield f"requests waited {duration(peers_ns)} for {number:,} calls: longer than since boot"

@@ -15,6 +15,7 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     of_requests_ns,
     severity,
 )
+from perfdiag.diagnosis.evidence.requests.polling import TIMER
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
@@ -47,7 +48,7 @@ from perfdiag.model.requests.request_time import REST
 @rule(
     ID,
     title="Connecting to a peer takes long",
-    accounts=(CONNECT, REST),
+    accounts=(CONNECT, REST, TIMER),
     meaning="The peer's kernel accepts a connection within one round trip, however busy its programs are. Without"
     " an answer, the kernel here repeats the SYN after 1, 3 and 7 seconds: the accept queue there is full,"
     " a firewall drops the packets, or the address is dead. Connects that fail at once cost no time"
@@ -64,6 +65,7 @@ from perfdiag.model.requests.request_time import REST
         "CPU-OVERSUBSCRIBED",
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",
+        "WAIT-TIMER-IN-REQUEST",
     ),
     elsewhere=True,
 )
@@ -98,22 +100,25 @@ def _refused(connects: Connects) -> Check | None:
 
 
 def _before_pauses(model: Model, connects: Connects) -> Finding | None:
-    """Return the finding on connects that fail at once while requests are in nobody's hands: who fails to connect tries
-    again after a pause, or elsewhere.  None where there are fewer failures than slow requests."""
+    """Return the finding on connects that fail at once while requests are in nobody's hands, or those who serve them
+    sleep: who fails to connect tries again after a pause, or elsewhere.  None where there are fewer failures than slow
+    requests."""
     time, call = model.request_time, connects.call
     slow = _slow_requests(model)
-    rest_ns = time.accounts.get(REST, 0) if time else 0
-    if time is None or call is None or 2 * rest_ns < time.ns or call.line.connects_failed < max(1, slow):
+    pauses = {account: time.accounts.get(account, 0) for account in (REST, TIMER)} if time else {}
+    paused_ns = sum(pauses.values())
+    if time is None or call is None or 2 * paused_ns < time.ns or call.line.connects_failed < max(1, slow):
         return None
+    how = "slept" if pauses[TIMER] > pauses[REST] else "waited in nobody's hands"
     failed, tried = call.line.connects_failed, call.line.connects + call.line.connects_failed
     text = f"{failed:,} of {plural(tried, 'connect')} failed, longest {duration(call.connect.max_ns)}"
     return conclude(
         model,
-        {REST: rest_ns},
+        {account: model.ns(account) or ns for account, ns in pauses.items() if ns},
         headline=f"Requests wait while connects to {brief(connects.name)} fail",
         claim=(
             f"{failed:,} of {plural(tried, 'connect')} to {connects.name} failed at once, at least one for each of the"
-            f" {plural(slow, 'slow request')}, which meanwhile waited {duration(rest_ns)} in nobody's hands."
+            f" {plural(slow, 'slow request')}, which meanwhile {how} for {duration(paused_ns)}."
         ),
         mechanism=Mechanism.FAILED,
         severity=Severity.WARNING,
