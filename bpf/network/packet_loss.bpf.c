@@ -29,6 +29,12 @@ static __always_inline void delay_answer(const struct sock *sock, __u64 now)
 	since = connection->resent_at > connection->last ? connection->resent_at : connection->last;
 	ns = now > since ? now - since : 0;
 	timeout_ns = BPF_CORE_READ(tcp, icsk_rto) * knobs.tick_ns;
+	if (!connection->resent_ns) {
+		connection->resends = 0;
+		connection->resent_sock = (__u64)sock;
+		connection->duplicates = duplicates_of(sock);
+	}
+	connection->resends++;
 	connection->resent_at = now;
 	connection->resent_ns += ns < timeout_ns ? ns : timeout_ns;
 }
@@ -40,6 +46,8 @@ int BPF_PROG(tcp_retransmit_skb, const struct sock *sock)
 	__u64 object = peer_object(sock, family);
 	struct socket_sum *sum = bpf_map_lookup_elem(&sockets, &object);
 
+	if (sum && !sum->retransmits_seen)
+		sum->duplicates = duplicates_of(sock);
 	if (sum)
 		__sync_fetch_and_add(&sum->retransmits_seen, 1);
 	delay_answer(sock, bpf_ktime_get_ns());

@@ -40,6 +40,12 @@ static __always_inline struct connection *connection_given(const struct sock *so
 	return connection_at(&id);
 }
 
+/* How many segments the other end has said to have twice. */
+static __always_inline __u32 duplicates_of(const struct sock *sock)
+{
+	return LOAD(tcp_sock, (const struct tcp_sock *)sock, dsack_dups);
+}
+
 static __always_inline struct socket_id id_of(const struct sock *sock, const struct connection *connection)
 {
 	return (struct socket_id){ .address = (__u64)sock, .cookie = connection->cookie };

@@ -177,6 +177,17 @@ __weak __noinline int end_behind(struct connection *owner)
 	return 0;
 }
 
+/*
+ * A probe whether the end of an answer was lost, or one into a window that is shut, repeats what the client has: it says so
+ * (DSACK), and has not waited for it.
+ */
+static __always_inline bool was_resent_in_vain(const struct connection *connection)
+{
+	const struct sock *sock = (const struct sock *)connection->resent_sock;
+
+	return connection->resent_ns && duplicates_of(sock) - connection->duplicates >= connection->resends;
+}
+
 /* The request is answered whole, as far as anybody can tell: another one came, the connection or the window ended. */
 __weak __noinline int end_request(struct connection *connection)
 {
@@ -188,6 +199,8 @@ __weak __noinline int end_request(struct connection *connection)
 	if (!connection || connection->direction != DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ANSWERED)
 		return 0;
 	connection->exchange = EXCHANGE_NONE;
+	if (was_resent_in_vain(connection))
+		connection->resent_ns = 0;
 	ns = connection->last - connection->begun + connection->resent_ns;
 	limit = limit_of(OBJECT(OBJECT_REQUEST, connection->name));
 	over_slo = limit && ns >= limit;

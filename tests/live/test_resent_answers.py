@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
+import threading
+import time
 
 import pytest
 from perfdiag.recording import schema
 
-from live.support.calling import fault
+from live.support.calling import fault, running_server
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 
@@ -77,3 +80,46 @@ def test_what_clients_wait_for_lost_answers(how: str, attach: Attach, cleanup: C
     assert line.sum_ns == pytest.approx(sum(took), rel=0.1)
     found = fault(model_of(recording), "NET-RETRANSMITS")
     assert found is not None and found.headline.startswith("Answers to clients are lost on the way")
+
+
+# Sends 8 MB to each who asks; says its port.
+LARGE = """
+import socket, threading
+def answer(connection):
+    while connection.recv(100):
+        connection.sendall(bytes(8_000_000))
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+
+def read_slowly(port: int, until: float) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        while time.monotonic() < until:
+            connection.sendall(b"a question")
+            left = 8_000_000
+            while left:
+                left -= len(connection.recv(min(left, 65536)))
+                time.sleep(0.016)
+
+
+def test_what_the_client_has_twice_was_not_lost(attach: Attach, cleanup: Cleanup) -> None:
+    """The kernel probes a window that is shut by what it has sent last: the client says that it has had that."""
+    pid, port = cleanup.enter_context(running_server(LARGE))
+    recorder = attach(pid)
+    readers = [threading.Thread(target=read_slowly, args=(port, time.monotonic() + 4)) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    recording = recorder.stop()
+    sockets = recording.of(schema.Socket)
+    if not any(socket.retransmits for socket in sockets):
+        pytest.skip("the kernel has sent no probe")
+    seen = sum(socket.retransmits_seen for socket in sockets)  # what the client says of the last one may come later
+    assert seen <= 0.3 * sum(socket.retransmits for socket in sockets), sockets
+    (line,) = [line for line in recording.of(schema.Exchange) if line.direction == "accepted"]
+    assert line.count and not line.resent, line
+    assert not fault(model_of(recording), "NET-RETRANSMITS")

@@ -83,7 +83,7 @@ struct minmax {
 struct tcp_sock {
 	__u32 srtt_us, snd_cwnd, packets_out, snd_wnd, rcv_wnd, total_retrans;
 	__u32 snd_una, snd_nxt, snd_wl1, write_seq, rcv_nxt, copied_seq;
-	__u32 mss_cache, lsndtime;
+	__u32 mss_cache, lsndtime, dsack_dups;
 	__u64 bytes_sent, bytes_received;
 	__u8 nonagle : 4;
 	struct minmax rtt_min;

@@ -12,6 +12,7 @@ struct socket_sum {
 	__u32 waits_congestion, waits_receiver, waits_buffer;
 	__u32 waits_unasked; /* to receive, without anything written on the same connection since the wait before */
 	__u32 write_sequence;
-	__u32 padding;
+	__u32 duplicates; /* segments that the peer has said to have twice, before the first of `retransmits_seen` */
+	__u32 duplicates_seen, padding;
 	__u64 sock; /* to tell connections to one peer apart */
 };

@@ -185,6 +185,9 @@ struct connection {
 	__u64 released_at;	 /* a call for the request before ended, the last time while this one was not read */
 	__u64 room_at;		 /* the last segment came in that found it full: not before, it has had room */
 	__u64 resent_at;	 /* a timeout sent a segment of the answer again, the last time */
+	__u64 resent_sock;	 /* whose, of segments of this answer that were sent again */
+	__u32 resends;		 /* how many of them */
+	__u32 duplicates;	 /* that the client had said to have twice, before the first of them */
 	__u64 paused_ns;	 /* before a late answer (UNSURE_LATE), or all together of UNSURE_PAUSES */
 	struct socket_id next;	 /* behind this request in its thread's queue of those that a ring has brought */
 	struct socket_id behind; /* the last connection on which it has asked behind a call that was not its own */

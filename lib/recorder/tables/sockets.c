@@ -8,6 +8,12 @@
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
+/* Segments that were sent again, without those that the peer has said to have twice: these were not lost. */
+static uint32_t lost_of(const struct socket_sum *sum)
+{
+	return sum->duplicates_seen < sum->retransmits_seen ? sum->retransmits_seen - sum->duplicates_seen : 0;
+}
+
 void sockets_write(struct recorder *recorder)
 {
 	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.sockets) };
@@ -31,7 +37,7 @@ void sockets_write(struct recorder *recorder)
 		json_u64(json, "send_window_bytes", sum.send_window_bytes);
 		json_u64(json, "receive_window_bytes", sum.receive_window_bytes);
 		json_u64(json, "retransmits", sum.retransmits);
-		json_u64(json, "retransmits_seen", sum.retransmits_seen);
+		json_u64(json, "retransmits_seen", lost_of(&sum));
 		json_u64(json, "waits_congestion", sum.waits_congestion);
 		json_u64(json, "waits_receiver", sum.waits_receiver);
 		json_u64(json, "waits_buffer", sum.waits_buffer);
