@@ -116,3 +116,13 @@ def test_a_full_thread_in_the_kernel_is_told_what_the_kernel_does_for_it() -> No
     assert "the only other thread waits or sleeps" in full.claim
     assert "mmap_threshold" in full.remedies[0].text and "take work off" in full.remedies[1].text
     assert "unmap_vmas" in full.evidence[-1].text
+
+
+def test_huge_pages_are_no_remedy_for_themselves() -> None:
+    """Where each fault clears 2 MiB, the advice to ask for huge pages would make it worse."""
+    clearing = ["clear_page_erms", "folio_zero_user", "do_huge_pmd_anonymous_page", "handle_mm_fault", "exc_page_fault"]
+    builder = Builder().thread(cpu_kernel="8 s")
+    builder.stack("cpu", "cpu.kernel", kernel=clearing, user=["fill (app)"], count=500, weight="2 s")
+    found = finding(builder.model(), "CPU-KERNEL-HEAVY")
+    texts = [remedy.text for remedy in found.remedies]
+    assert any("MADV_NOHUGEPAGE" in text for text in texts) and not any("one fault" in text for text in texts), texts

@@ -157,6 +157,12 @@ KINDS = (
         "read mapped files ahead: madvise(MADV_WILLNEED), MAP_POPULATE, or read() into a buffer",
     ),
     Kind(
+        "clearing huge pages at page faults",
+        ("do_huge_pmd_anonymous_page", "vma_alloc_anon_folio_pmd", "clear_huge_page"),
+        "reuse buffers instead of freeing and allocating them; where few bytes of each are used, ask for small pages:"
+        " madvise(MADV_NOHUGEPAGE), or no MADV_HUGEPAGE (grep AnonHuge /proc/PID/smaps_rollup)",
+    ),
+    Kind(
         "page faults",
         ("exc_page_fault", "do_user_addr_fault", "handle_mm_fault", "exit_mmap"),
         "reuse buffers instead of freeing and allocating them; for large ones use madvise(MADV_HUGEPAGE): one fault"
