@@ -44,8 +44,11 @@ static __always_inline void read_tcp(const struct sock *sock, struct socket_sum 
 {
 	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
 
-	sum->rtt_us = LOAD(tcp_sock, tcp, srtt_us) >> 3; /* the kernel keeps eight times the smoothed value */
-	sum->minimum_rtt_us = LOAD(tcp_sock, tcp, rtt_min.s[0].v);
+	/* One that is being made has no round trip yet: what another one to the same peer had still holds. */
+	if (!sum->sock || LOAD(tcp_sock, tcp, srtt_us)) {
+		sum->rtt_us = LOAD(tcp_sock, tcp, srtt_us) >> 3; /* the kernel keeps eight times the smoothed value */
+		sum->minimum_rtt_us = LOAD(tcp_sock, tcp, rtt_min.s[0].v);
+	}
 	sum->congestion_window = LOAD(tcp_sock, tcp, snd_cwnd);
 	sum->in_flight = LOAD(tcp_sock, tcp, packets_out);
 	sum->send_window_bytes = LOAD(tcp_sock, tcp, snd_wnd);

@@ -42,6 +42,18 @@ def test_answers_as_fast_as_the_network_are_profile() -> None:
     assert "round trips" in found.remedies[0].text
 
 
+@pytest.mark.parametrize(("connects", "answers", "anew"), [(20, 60, True), (20, 200, False), (6, 18, False)])
+def test_who_makes_a_connection_for_each_call_is_told_so(connects: int, answers: int, anew: bool) -> None:
+    """Over a way of 20 ms: three answers for each are those of a handshake of TLS and the call's own."""
+    builder = client({"20 ms": answers}, rtt_us=20_000, minimum_rtt_us=19_900)
+    builder.row("net.connect", DB, durations={"20 ms": connects})
+    builder.exchange(DB, "connected", {"20 ms": answers}, connect={"20 ms": connects})
+    found = finding(builder.model(), PEER)
+    assert found.inside is anew and ("make new connections" in found.headline) is anew, found
+    assert found.severity is (Severity.WARNING if anew else Severity.INFO)
+    assert ("keep connections open" in found.remedies[0].text) is anew
+
+
 def test_a_distant_peer_is_not_slow() -> None:
     far = client({"160 ms": 50}, rtt_us=160_000, minimum_rtt_us=158_000).model()
     assert finding(far, PEER).severity is Severity.INFO

@@ -51,6 +51,14 @@ class NetworkPolicy(Family):
         10,
         "A few connects that fail happen wherever somebody restarts.",
     )
+    connections_anew = count(
+        10,
+        "A pool makes a few connections while it is measured; who makes one for each call makes many.",
+    )
+    calls_of_connection = count(
+        4,
+        "A connection for one call shows up to three more answers: those of a handshake of TLS 1.2, and of a greeting.",
+    )
     retransmits = count(
         3,
         "One or two segments sent again in a window happen on any network.",

@@ -28,6 +28,7 @@ class PeerWaits:
     taken_ns: int  # the same
     like_delayed: bool  # acknowledgements that a kernel delays by 40 ms would look the same
     answers: int | None  # how many came; None: not known
+    connects: int  # connections that were made to it
     given_up: int  # calls after which the target sent more, when a wait for their answer had ended by its timeout
     given_up_ns: int  # how long these calls had taken until then
     short: bool  # all that was asked was as short as an acknowledgement, and nobody asked the target meanwhile
@@ -83,6 +84,12 @@ class PeerWaits:
         )
 
     @property
+    def connects_anew(self) -> bool:
+        """Whether it is asked a few times at most on each connection: all others are round trips of making these."""
+        enough = self.connects >= network_policy.connections_anew
+        return enough and self.connects * network_policy.calls_of_connection >= (self.answers or 0) > 0
+
+    @property
     def beyond(self) -> float:
         """Return the time that a faster peer would save: all but the round trips of slow answers."""
         if not self.slow or not self.taken_ns:
@@ -111,6 +118,7 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
         rest.sum_ns,
         like_delayed,
         _answers(calls, set(keys)),
+        sum(line.connects for line in calls),
         sum(line.unawaited for line in calls),
         sum(line.unawaited_ns or 0 for line in calls),
         may_acknowledge(model, calls),

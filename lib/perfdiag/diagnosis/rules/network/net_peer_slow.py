@@ -46,6 +46,7 @@ _DO_NOT_BLOCK = fix(
     "do not wait for it in the thread that reads requests: make the call without blocking, or in another thread"
 )
 
+_KEEP = fix("keep connections open between calls: a session, a pool, keep-alive (of nginx: keepalive in upstream)")
 _AWAIT = fix("do not block in the event loop: await the call, or make it in a worker thread")
 
 
@@ -70,8 +71,8 @@ _AWAIT = fix("do not block in the event loop: await the call, or make it in a wo
     " another call that was not answered yet, until that was they waited for it.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
-    remedies="Measure the peer in the same way; ask for less, in fewer round trips; release locks before the call if"
-    " other threads wait for them meanwhile.",
+    remedies="Keep connections open, where each call makes one. Measure the peer in the same way; ask for less, in fewer"
+    " round trips; release locks before the call if other threads wait for them meanwhile.",
     verify="Waits for the peer take less than a round trip and 10 ms.",
     elsewhere=True,
 )
@@ -159,7 +160,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             "the peer has nothing to send yet: this is then waiting for work",
         ],
         verify=_check(model, found, mechanism),
-        inside=holds is not None,
+        inside=holds is not None or (found.connects_anew and not found.slow),
     )
 
 
@@ -267,6 +268,16 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
     """Return what the waits for a peer mean, and what to do."""
     name, typical = found.name, about(found.typical_ns)
     remedies = _remedies(found)
+    if not found.slow and found.connects_anew:
+        made = f"{plural(found.connects, 'connection')} for {plural(found.answers or 0, 'answer')}"
+        return (
+            fault(model, sum(row.distribution.sum_ns for row in found.rows if row.account == "net.connect")),
+            f"{name} answers fast ({typical}), but {subject(model)} makes {made}: each costs a round trip, and one or"
+            " two more with TLS.",
+            [_KEEP, *remedies],
+            Mechanism.MANY,
+            f"Calls to {brief(name)} make new connections all the time: {made}",
+        )
     if not found.slow:
         return (
             Severity.INFO,
