@@ -71,8 +71,8 @@ _AWAIT = fix("do not block in the event loop: await the call, or make it in a wo
     " another call that was not answered yet, until that was they waited for it.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
-    remedies="Keep connections open, where each call makes one. Measure the peer in the same way; ask for less, in fewer"
-    " round trips; release locks before the call if other threads wait for them meanwhile.",
+    remedies="Keep connections open, where each call makes one. Measure the peer in the same way; ask for less, in"
+    " fewer round trips; release locks before the call if other threads wait for them meanwhile.",
     verify="Waits for the peer take less than a round trip and 10 ms.",
     elsewhere=True,
 )
