@@ -7,7 +7,7 @@
 #pragma once
 #include "core/maps.bpf.h"
 
-#define SCRIPT_THREADS 1024 /* of an interpreter, the newest first */
+#define SCRIPT_THREADS 256 /* of an interpreter, the newest first */
 
 /* By tgid. */
 LEDGER_SHARED struct {
@@ -39,13 +39,17 @@ static __always_inline __u64 thread_identity(const struct record *record)
 struct script_search {
 	__u64 thread, wanted;
 	__u32 next, id;
+	__u64 found;
 };
 
 static long look_at_thread(__u64 number, void *context)
 {
 	struct script_search *search = context;
 
-	if (!search->thread || word_of_user(search->thread + search->id) == search->wanted)
+	if (!search->thread)
+		return 1;
+	search->found = word_of_user(search->thread + search->id) == search->wanted;
+	if (search->found)
 		return 1;
 	search->thread = word_of_user(search->thread + search->next);
 	return 0;
@@ -61,9 +65,8 @@ static __always_inline __u64 thread_of_script(const struct record *record, const
 
 	if (search.thread)
 		search.thread = word_of_user(search.thread + interpreter->first_thread);
-	if (bpf_loop(SCRIPT_THREADS, look_at_thread, &search, 0) == SCRIPT_THREADS)
-		return 0;
-	return search.thread;
+	bpf_loop(SCRIPT_THREADS, look_at_thread, &search, 0);
+	return search.found ? search.thread : 0;
 }
 
 struct script_place {
@@ -84,6 +87,9 @@ static __always_inline struct script_place find_frames(const struct record *reco
 	struct script_place place = { .frame = interpreter->root };
 	__u64 before = 0;
 
+	/* Where nothing tells whose frames these are, they are the first thread's. */
+	if (interpreter->first_thread == SCRIPT_NONE && !interpreter->frame_bytes && record->tid != record->tgid)
+		return (struct script_place){};
 	if (interpreter->first_thread != SCRIPT_NONE)
 		place.frame = thread_of_script(record, interpreter);
 	for (int i = 0; i < SCRIPT_STEPS && place.frame && interpreter->steps[i] != SCRIPT_NONE; i++) {

@@ -5,8 +5,11 @@
  * HOOKS   tp_btf hrtimer_expire_entry, for the scheduler tick's own timer; with hrtimer_expire_exit, also whether it is
  *         a timer that wakes a thread, or the current task.
  * COST    a stack walk per tick of a CPU that runs the target (250 a second at CONFIG_HZ=250).  No timer of its own:
- *         nothing is armed, no idle CPU is woken, no thread's switch gets dearer.
- * CANNOT  see work that runs in step with the tick (always just after it) in its true proportion.
+ *         nothing is armed, no idle CPU is woken, no thread's switch gets dearer.  Of an interpreter up to 50 reads of its
+ *         memory for the frames of the script, and two for each of its threads that is newer.
+ * CANNOT  see work that runs in step with the tick (always just after it) in its true proportion; tell functions of
+ *         scripts in threads beside the first one of Perl and PHP, beyond the 256 newest of Python, and of interpreters
+ *         within one (subinterpreters).
  */
 #include "app/script_frames.bpf.h"
 #include "wait/call.bpf.h"

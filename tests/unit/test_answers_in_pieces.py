@@ -34,3 +34,16 @@ def test_waits_at_a_kept_connection_may_be_for_news() -> None:
     model = caller()
     assert not model.ns("net.receive") and model.ns("wait.parked") == 9 * S
     assert not findings(model, ID)
+
+
+def test_requests_that_wait_for_one_peer_do_not_make_another_slow() -> None:
+    """Another thread has subscribed to something, and waits for news as long as requests for the database."""
+    builder = Builder().thread("worker", tid=101, pid=100, cpu_user="50 ms")
+    builder.row("net.receive", "peer:10.0.0.5:5432", durations={"450 ms": 20})
+    builder.exchange("peer:10.0.0.5:5432", "connected", {"450 ms": 20})
+    builder.exchange("port:80", "accepted", {"460 ms": 20}, accounts={"net.receive": "9 s"})
+    builder.thread("listener", tid=102, pid=100, cpu_user="1 ms")
+    builder.row("net.receive", BACKEND, durations={"900 ms": 10}).exchange(BACKEND, "connected", {"1 ms": 2})
+    model = builder.model()
+    assert model.ns("wait.parked") == 9 * S == model.ns("net.receive")
+    assert all("10.0.0.9" not in each.headline for each in findings(model, ID))

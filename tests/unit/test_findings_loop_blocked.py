@@ -20,6 +20,15 @@ def test_a_handler_that_holds_up_the_loop() -> None:
     assert "renderYearlyReport (app.js)" in found.claim and "up to 200 ms" in found.claim
 
 
+def test_the_requests_that_it_computes_for_are_named() -> None:
+    builder = loop(400).exchange(
+        "port:80", "accepted", {"200 ms": 200}, name="GET /yearly", accounts={"cpu.user": "39 s"}
+    )
+    builder.exchange("port:80", "accepted", {"1 ms": 90}, name="GET /", accounts={"cpu.user": "9 ms"})
+    assert finding(builder.model(), LOOP).headline.endswith("for requests GET /yearly")
+    assert "for requests" not in finding(loop(400).model(), LOOP).headline
+
+
 def test_where_another_program_computes_the_handler_is_not_sure() -> None:
     assert finding(loop(400).model(), LOOP).confidence is Confidence.HIGH
     builder = loop(400).thread("gzip", pid=300, cpu_user="5 s")

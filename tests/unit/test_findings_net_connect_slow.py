@@ -140,7 +140,14 @@ def test_connects_that_fail_before_the_servers_own_pause() -> None:
     builder.exchange("port:80", "accepted", {"100 ms": 90}, accounts={"wait.timer": "8.9 s"})
     model = builder.exchange(DB, "connected", {}, connect={"200 us": 120}, connects_failed=120).model()
     first = diagnose(model).findings[0]
-    assert first.id == ID and "fail" in first.headline and "slept for 9.00 s" in first.claim, first
+    assert first.id == ID and "fail" in first.headline and "slept for 8.90 s" in first.claim, first
+
+
+def test_sleeps_that_are_more_than_the_connects_are_for_something_else() -> None:
+    builder = Builder().thread("worker", cpu_user="100 ms").row("wait.timer", "", durations={"10 ms": 900})
+    builder.exchange("port:80", "accepted", {"100 ms": 90}, accounts={"wait.timer": "8.9 s"})
+    model = builder.exchange(DB, "connected", {}, connect={"200 us": 90}, connects_failed=90).model()
+    assert diagnose(model).findings[0].id == "WAIT-TIMER-IN-REQUEST"
 
 
 def test_requests_that_wait_for_connects_alone_contradict_nothing() -> None:

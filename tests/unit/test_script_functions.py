@@ -51,6 +51,15 @@ def test_a_function_is_named_by_its_file_and_first_line(frame: str, shown: str) 
         ("render (/usr/lib/python3/dist-packages/jinja2/environment.py:9)", False),
         ("get (/srv/venv/lib/python3.11/site-packages/requests/api.py:62)", False),
         ("split (/usr/lib/ruby/3.1.0/csv/parser.rb:7)", True),
+        ("statement (/usr/share/perl/5.36/Time/Local.pm:90)", True),
+        ("statement (/usr/lib/x86_64-linux-gnu/perl-base/IO/Handle.pm:9)", True),
+        ("view (/opt/python/3.11.9/lib/python3.11/site-packages/django/x.py:1)", False),
+        ("main (/home/deploy/python3.11/app/main.py:1)", False),
+        ("page (/opt/php/8.2/www/app.php:3)", False),
+        ("call (/srv/app/vendor/bundle/ruby/3.1.0/gems/rack-2.2/lib/rack.rb:4)", False),
+        ("call (/usr/local/bundle/ruby/3.3.0/gems/puma-6/lib/puma.rb:4)", False),
+        ("statement (/usr/share/perl5/Mojo/Base.pm:7)", False),
+        ("statement (/usr/local/share/perl/5.36.0/Mojo.pm:7)", False),
         (CART, False),
     ],
 )
@@ -86,8 +95,10 @@ def test_a_program_may_be_started_by_another_name() -> None:
 
 def test_functions_without_a_name_say_nothing() -> None:
     """The interpreter's own is better than an address."""
-    found = samples((f"take_gil ({PYTHON})", ["0x7f0000001000"]))
-    assert found.hottest()[0].name == f"take_gil ({PYTHON})"
+    found = samples((f"take_gil ({PYTHON})", ["0x7f0000001000", CART]))
+    assert found.hottest()[0].name == f"take_gil ({PYTHON})", "who called it is not what it does"
+    (missing,) = not_measured(computing((f"take_gil ({PYTHON})", ["0x7f0000001000", CART])).recording())
+    assert "100 of 100 samples of scripts" in missing.what
 
 
 def test_the_report_names_what_computes() -> None:

@@ -29,7 +29,7 @@ struct interpreter {
  * 48 of its address.
  */
 #define SCRIPT_ADDRESS(code) ((code)&0xffffffffffff)
-#define SCRIPT_CODE(address, stamp) (SCRIPT_ADDRESS(address) | ((stamp) >> 4 ^ (stamp) >> 20) << 48)
+#define SCRIPT_CODE(address, stamp) (SCRIPT_ADDRESS(address) | ((__u64)(stamp) >> 4 ^ (__u64)(stamp) >> 20) << 48)
 
 /* Codes of the functions, innermost first; 0: of a function in C, or no more. */
 struct script_frames {

@@ -20,7 +20,7 @@
 struct stack_key {
 	uint64_t object;
 	uint32_t tgid, account;
-	uint32_t tid; /* of CPU samples, while there is much room; 0: of any thread */
+	uint32_t tid; /* of CPU samples and sleeps, while there is much room; 0: of any thread */
 	uint16_t on_cpu, in_call;
 	uint32_t kernel_frames, user_frames, script_frames;
 	uint32_t stack_offset; /* of stacks that were scanned: their frames may be cut short and alike */
@@ -65,18 +65,22 @@ static uint32_t copy_script_frames(const struct stack_event *event, uint64_t *fr
 /* A process that was found to be an interpreter shows the functions of its scripts from now on. */
 static void follow_scripts(struct recorder *recorder, pid_t pid)
 {
+	struct bpf_map *map = recorder->skeleton->maps.interpreters;
 	struct interpreter interpreter;
 
-	if (user_symbols_interpreter(pid, &interpreter) &&
-	    !bpf_map__update_elem(recorder->skeleton->maps.interpreters, &pid, sizeof(pid), &interpreter,
-				  sizeof(interpreter), BPF_ANY))
+	if (!user_symbols_interpreter(pid, &interpreter))
+		return;
+	if (!interpreter.root)
+		bpf_map__delete_elem(map, &pid, sizeof(pid), 0); /* it was another program's */
+	else if (!bpf_map__update_elem(map, &pid, sizeof(pid), &interpreter, sizeof(interpreter), BPF_ANY))
 		recorder->skeleton->bss->knobs.interpreters = 1;
 }
 
-/* What a thread computes is told of it; a crowd of threads must not take the room of other stacks. */
+/* What a thread computes is told of it, and where it sleeps by its own choice; a crowd of threads must not take the room of other stacks. */
 static bool is_told_by_thread(const struct recorder *recorder, const struct stack_event *event)
 {
-	return event->on_cpu && HASH_COUNT(recorder->stacks) < STACK_ENTRIES / 2;
+	return (event->on_cpu || event->account == ACCOUNT_WAIT_TIMER) &&
+	       HASH_COUNT(recorder->stacks) < STACK_ENTRIES / 2;
 }
 
 void stacks_add(struct recorder *recorder, const struct stack_event *event)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE
 #include "scripts/interpreters.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,14 +67,25 @@ int script_program_find(int process, const struct script_files *files, struct sc
 	return err;
 }
 
-size_t script_function_name(int process, const struct script_program *program, uint64_t code,
-			    char name[SCRIPT_NAME_BYTES])
+ssize_t script_function_name(int process, const struct script_program *program, uint64_t code,
+			     char name[SCRIPT_NAME_BYTES])
 {
 	_cleanup_close_ int memory = openat(process, "mem", O_RDONLY | O_CLOEXEC);
+	uint64_t address = SCRIPT_ADDRESS(code), stamp = 0;
 
-	return memory < 0 || !program->interpreter.root
-		       ? 0
-		       : program->language->name_of(memory, program, SCRIPT_ADDRESS(code), name);
+	if (memory < 0 || !program->interpreter.root ||
+	    !memory_read(memory, address + program->interpreter.stamp, &stamp, sizeof(stamp)))
+		return -EFAULT;
+	if (SCRIPT_CODE(address, stamp) != code)
+		return -ESTALE;
+	return (ssize_t)program->language->name_of(memory, program, address, name);
+}
+
+void script_text_clean(char *text)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text))
+			*text = '?';
 }
 
 size_t script_name_write(char *name, const char *function, const char *path, uint32_t line)

@@ -8,6 +8,7 @@
 #include "base/memory_symbols.h"
 #include "base/process_files.h"
 #include <linux/types.h>
+#include <sys/types.h>
 #include "core/records.h"
 
 #define SCRIPT_NAME_BYTES 256
@@ -42,6 +43,6 @@ void script_files_add(struct script_files *files, const struct mapping *mapping)
  * file of the last; or -errno.
  */
 int script_program_find(int process, const struct script_files *files, struct script_program *ret);
-/* "function (path:line)", not ended by a zero; 0: there is no function at that address. */
-size_t script_function_name(int process, const struct script_program *program, uint64_t code,
-			    char name[SCRIPT_NAME_BYTES]);
+/* Length of "function (path:line)", not ended by a zero; 0: there is no function; -errno: it is gone, or another one. */
+ssize_t script_function_name(int process, const struct script_program *program, uint64_t code,
+			     char name[SCRIPT_NAME_BYTES]);

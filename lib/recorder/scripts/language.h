@@ -4,7 +4,6 @@
 #include "scripts/interpreters.h"
 
 struct script_language {
-	const char *name;
 	/* Whether a file of that name can be its interpreter. */
 	bool (*is_file)(const char *name);
 	/* Fills in layout, mark and interpreter; 0, -ENOEXEC of a version that is not known, -ENOENT: it is none. */
@@ -15,5 +14,7 @@ struct script_language {
 
 extern const struct script_language script_perl, script_php, script_python, script_ruby;
 
+/* Control characters become "?". */
+void script_text_clean(char *text);
 /* "function (path:line)", of the path as much of its end as there is room for; line 0: not known. */
 size_t script_name_write(char *name, const char *function, const char *path, uint32_t line);

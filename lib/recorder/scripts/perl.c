@@ -4,7 +4,6 @@
  * subroutines is not read: a statement has its line, and that is all there is to say.
  */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,9 +64,7 @@ static bool read_path(int memory, uint64_t at, char path[PATH_BYTES + 1])
 	if (!memchr(path, '\0', length) && more && memory_read(memory, at + length, path + length, more))
 		length = PATH_BYTES;
 	path[length] = '\0';
-	for (char *letter = path; *letter; letter++)
-		if (iscntrl((unsigned char)*letter))
-			return false;
+	script_text_clean(path);
 	return *path;
 }
 
@@ -84,4 +81,4 @@ static size_t name_of(int memory, const struct script_program *program, uint64_t
 	return script_name_write(name, "statement", path, line);
 }
 
-const struct script_language script_perl = { "Perl", is_file, find, name_of };
+const struct script_language script_perl = { is_file, find, name_of };

@@ -35,7 +35,8 @@ static bool is_file(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		size_t length = strlen(names[i]);
 
-		if (!strncmp(name, names[i], length) && (!name[length] || name[length] == '.' || isdigit(name[length])))
+		if (!strncmp(name, names[i], length) &&
+		    (!name[length] || isdigit((unsigned char)name[length]) || !strcmp(name + length, ".so")))
 			return true;
 	}
 	return false;
@@ -44,9 +45,11 @@ static bool is_file(const char *name)
 static int find(const struct loaded_object *object, const char *name, struct script_program *program)
 {
 	uint64_t globals = 0;
-	int err = memory_symbol(object, "executor_globals", &globals);
-
 	(void)name;
+	if (!memory_symbol(object, "executor_globals_offset", &globals))
+		return -ENOEXEC; /* with threads: each has its own */
+	if (memory_symbol(object, "executor_globals", &globals))
+		return -ENOENT;
 	program->interpreter = (struct interpreter){
 		.root = globals,
 		.first_thread = SCRIPT_NONE,
@@ -55,7 +58,7 @@ static int find(const struct loaded_object *object, const char *name, struct scr
 		.previous = FRAME_CALLER,
 		.stamp = FUNCTION_NAME,
 	};
-	return err;
+	return 0;
 }
 
 /* The end of a text; false: there is none, or one that is no name. */
@@ -71,10 +74,8 @@ static bool read_text(int memory, uint64_t at, char text[TEXT_BYTES + 1])
 	}
 	if (!memory_read(memory, at + TEXT_LETTERS + from, text, length + 1) || text[length])
 		return false;
-	for (size_t i = 0; i < length; i++)
-		if (iscntrl((unsigned char)text[i]))
-			return false;
-	return true;
+	script_text_clean(text);
+	return *text;
 }
 
 static bool text_at(int memory, uint64_t place, char text[TEXT_BYTES + 1])
@@ -101,7 +102,8 @@ static bool read_place(int memory, uint64_t function, char path[TEXT_BYTES + 1],
 
 static size_t name_of(int memory, const struct script_program *program, uint64_t code, char *name)
 {
-	char function[2 * TEXT_BYTES + 4] = "", own[TEXT_BYTES + 1] = "main", path[TEXT_BYTES + 1] = "internal";
+	char own[TEXT_BYTES + 1] = "main", class_name[TEXT_BYTES + 1] = "", path[TEXT_BYTES + 1] = "internal";
+	char function[2 * TEXT_BYTES + 4];
 	uint64_t class = 0;
 	uint32_t line = 0;
 	uint8_t type = 0;
@@ -114,11 +116,12 @@ static size_t name_of(int memory, const struct script_program *program, uint64_t
 		strcpy(own, "main"); /* code outside of functions has none */
 	if (type == TYPE_USER && !read_place(memory, code, path, &line))
 		return 0;
+	/* What stands behind a zero in the name of a class without one says where it was made. */
 	if (memory_read(memory, code + FUNCTION_CLASS, &class, sizeof(class)) && class &&
-	    text_at(memory, class + CLASS_NAME, function))
-		strcat(function, "::");
-	strcat(function, own);
+	    !text_at(memory, class + CLASS_NAME, class_name))
+		*class_name = '\0';
+	snprintf(function, sizeof(function), "%s%s%s", class_name, *class_name ? "::" : "", own);
 	return script_name_write(name, function, path, line);
 }
 
-const struct script_language script_php = { "PHP", is_file, find, name_of };
+const struct script_language script_php = { is_file, find, name_of };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPython, from 3.8 on.  Each version lays out its structures anew, and keeps to that in its later releases; from 3.13
- * on it tells itself where everything is (_Py_DebugOffsets).  The figures are offsetof() of its own headers;
- * tests/live/test_python_functions.py runs each version that is installed.
+ * CPython, from 3.8 on.  Each version lays out its structures anew, and keeps to that in its later releases.  The figures
+ * are offsetof() of its own headers; tests/live/test_script_functions.py runs each version that is installed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,6 +54,15 @@ static bool is_file(const char *name)
 	return minor_of(name);
 }
 
+/* "python3.13t", "libpython3.13t.so.1.0": one without the GIL has a layout of its own. */
+static bool is_free_threaded(const char *name)
+{
+	const char *version = strstr(name, "python3.");
+
+	version += strlen("python3.");
+	return version[strspn(version, "0123456789")] == 't';
+}
+
 static int find(const struct loaded_object *object, const char *name, struct script_program *program)
 {
 	unsigned int minor = minor_of(name);
@@ -64,7 +72,7 @@ static int find(const struct loaded_object *object, const char *name, struct scr
 	for (size_t i = 0; !err && i < sizeof(layouts) / sizeof(*layouts); i++) {
 		const struct layout *layout = &layouts[i];
 
-		if (layout->minor != minor)
+		if (layout->minor != minor || is_free_threaded(name))
 			continue;
 		program->layout = layout;
 		program->interpreter = (struct interpreter)
@@ -152,4 +160,4 @@ static size_t name_of(int memory, const struct script_program *program, uint64_t
 	return script_name_write(name, function, path, line > INT32_MAX ? 0 : line);
 }
 
-const struct script_language script_python = { "Python", is_file, find, name_of };
+const struct script_language script_python = { is_file, find, name_of };

@@ -4,7 +4,6 @@
  * figures are offsetof() of its own headers, as configured for x86-64 with glibc.
  */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +73,7 @@ static bool is_file(const char *name)
 static int find(const struct loaded_object *object, const char *name, struct script_program *program)
 {
 	uint64_t machine = 0, version = 0;
+	char text[4] = "";
 
 	(void)name;
 	if (memory_symbol(object, "ruby_current_vm_ptr", &machine))
@@ -81,11 +81,11 @@ static int find(const struct loaded_object *object, const char *name, struct scr
 #if !defined(__x86_64__)
 	return -ENOEXEC;
 #endif
+	if (memory_symbol(object, "ruby_version", &version) ||
+	    !memory_read(object->memory, version, text, sizeof(text) - 1))
+		return -ENOEXEC;
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
-		char text[4] = "";
-
-		if (memory_symbol(object, "ruby_version", &version) ||
-		    !memory_read(object->memory, version, text, sizeof(text) - 1) || strcmp(text, layouts[i].version))
+		if (strcmp(text, layouts[i].version))
 			continue;
 		program->layout = &layouts[i];
 		program->interpreter = layouts[i].interpreter;
@@ -123,10 +123,8 @@ static bool read_text(int memory, const struct layout *layout, uint64_t object, 
 	if (!memory_read(memory, from, text, length))
 		return false;
 	text[length] = '\0';
-	for (size_t i = 0; i < length; i++)
-		if (iscntrl((unsigned char)text[i]))
-			return false;
-	return true;
+	script_text_clean(text);
+	return *text;
 }
 
 /* The file as it was asked for; a list has that, and where it really is. */
@@ -160,4 +158,4 @@ static size_t name_of(int memory, const struct script_program *program, uint64_t
 	return script_name_write(name, function, path, line > INT32_MAX ? 0 : (uint32_t)line);
 }
 
-const struct script_language script_ruby = { "Ruby", is_file, find, name_of };
+const struct script_language script_ruby = { is_file, find, name_of };

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "base/monotonic.h"
 #include "symbols/remembered_maps.h"
 
-#define FUNCTIONS 8192 /* of at most 400 bytes each */
-
+#define FUNCTIONS 8192	    /* of at most 400 bytes each */
 #define SCRIPT_FILES_MET 16 /* different ones */
+#define AGAIN_MS 50	    /* a name is asked for again after that, then whenever that time has doubled */
 
 struct function_key {
 	uint64_t code;
@@ -18,8 +19,14 @@ struct function_key {
 struct function {
 	UT_hash_handle hh;
 	struct function_key key;
-	bool answered;
-	char name[]; /* room of `answered`; empty: it is none */
+	int64_t first_ms, next_ms;
+	enum {
+		UNANSWERED,
+		NAMED,
+		NO_FUNCTION,
+		SEVERAL, /* one after the other lay there: which one a sample was in is not known */
+	} state;
+	char name[];
 };
 
 static struct function *functions;
@@ -39,6 +46,12 @@ static struct function *find(pid_t pid, uint64_t code)
 	return function;
 }
 
+static void forget(struct function *function)
+{
+	HASH_DEL(functions, function);
+	free(function);
+}
+
 static struct function *add(pid_t pid, uint64_t code, size_t length)
 {
 	struct function *function = calloc(1, sizeof(*function) + length + 1);
@@ -50,26 +63,68 @@ static struct function *add(pid_t pid, uint64_t code, size_t length)
 	return function;
 }
 
-void script_names_meet(pid_t pid, const uint64_t *code, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!find(pid, code[i]) && HASH_COUNT(functions) < FUNCTIONS && add(pid, code[i], 0))
-			remembered_maps_ask_name(pid, code[i]);
-}
-
-void script_names_take(pid_t pid, uint64_t code, const char *name, size_t length)
+static void meet(pid_t pid, uint64_t code, int64_t now)
 {
 	struct function *function = find(pid, code);
 
-	if (!function || function->answered)
+	if (function ? now < function->next_ms || function->state == SEVERAL : HASH_COUNT(functions) >= FUNCTIONS)
 		return;
-	HASH_DEL(functions, function);
-	free(function);
-	function = add(pid, code, length);
+	if (!remembered_maps_ask_name(pid, code))
+		return; /* it is met again */
+	if (!function)
+		function = add(pid, code, 0);
 	if (!function)
 		return;
-	memcpy(function->name, name, length);
-	function->answered = true;
+	if (!function->first_ms)
+		function->first_ms = now;
+	function->next_ms = now + (now - function->first_ms > AGAIN_MS ? now - function->first_ms : AGAIN_MS);
+}
+
+void script_names_meet(pid_t pid, const uint64_t *code, size_t count)
+{
+	int64_t now = count ? monotonic_ms() : 0;
+
+	for (size_t i = 0; i < count; i++)
+		meet(pid, code[i], now);
+}
+
+static void name(struct function *asked, const char *name, size_t length)
+{
+	struct function *named = add(asked->key.pid, asked->key.code, length);
+
+	if (!named)
+		return;
+	named->first_ms = asked->first_ms;
+	named->next_ms = asked->next_ms;
+	named->state = NAMED;
+	memcpy(named->name, name, length);
+	free(asked);
+}
+
+void script_names_take(pid_t pid, uint64_t code, const char *text, size_t length, bool no_function)
+{
+	struct function *function = find(pid, code);
+
+	if (!function)
+		return;
+	if (function->state == UNANSWERED && no_function) {
+		function->state = NO_FUNCTION;
+	} else if (function->state == UNANSWERED && length) {
+		HASH_DEL(functions, function);
+		name(function, text, length);
+	} else if (function->state == NAMED && length &&
+		   (strlen(function->name) != length || memcmp(function->name, text, length))) {
+		function->state = SEVERAL;
+	}
+}
+
+void script_names_forget_unanswered(void)
+{
+	struct function *function, *next;
+
+	HASH_ITER(hh, functions, function, next)
+	if (function->state == UNANSWERED)
+		forget(function);
 }
 
 void script_names_write(struct json *json, const char *key, pid_t pid, const uint64_t *code, size_t count)
@@ -78,10 +133,10 @@ void script_names_write(struct json *json, const char *key, pid_t pid, const uin
 	for (size_t i = 0; i < count; i++) {
 		const struct function *function = find(pid, code[i]);
 
-		if (!function || !function->answered)
-			json_format(json, NULL, "%#llx", (unsigned long long)SCRIPT_ADDRESS(code[i]));
-		else if (*function->name)
+		if (function && function->state == NAMED)
 			json_text(json, NULL, function->name);
+		else if (!function || function->state != NO_FUNCTION)
+			json_format(json, NULL, "%#llx", (unsigned long long)SCRIPT_ADDRESS(code[i]));
 	}
 	json_end(json);
 }
@@ -114,8 +169,5 @@ void script_names_free(void)
 	struct function *function, *next;
 
 	HASH_ITER(hh, functions, function, next)
-	{
-		HASH_DEL(functions, function);
-		free(function);
-	}
+	forget(function);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The helper's side of remembered_maps.c: reads what processes have mapped, when told and while they are young. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -79,25 +80,35 @@ static void send_all(int fd, const void *data, size_t length)
 	}
 }
 
-/* Interpreters that were found, by the numbers of their processes: whose place is the same is found anew. */
+/* Interpreters that were found; the oldest gives way. */
 static struct {
 	pid_t pid;
 	struct script_program program;
 } programs[PROGRAMS];
+static size_t oldest;
+static bool reads_scripts;
 
 static struct script_program *program_of(pid_t pid)
 {
-	return &programs[pid % PROGRAMS].program;
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (programs[i].pid == pid)
+			return &programs[i].program;
+	return NULL;
 }
 
-static bool reads_scripts;
-
-static void find_program(pid_t pid, int process, const struct script_files *files)
+static struct script_program *find_program(pid_t pid, int process, const struct script_files *files)
 {
-	programs[pid % PROGRAMS].pid = pid;
-	*program_of(pid) = (struct script_program){};
+	struct script_program *program = program_of(pid);
+
+	if (!program) {
+		programs[oldest].pid = pid;
+		program = &programs[oldest].program;
+		oldest = (oldest + 1) % PROGRAMS;
+	}
+	*program = (struct script_program){};
 	if (reads_scripts)
-		script_program_find(process, files, program_of(pid));
+		script_program_find(process, files, program);
+	return program;
 }
 
 /* False: the process has ended. */
@@ -105,14 +116,15 @@ static bool answer(int fd, pid_t pid, bool unasked)
 {
 	_cleanup_close_ int process = process_open(pid), speaking = process_open(process_speaker(pid));
 	struct maps_record record = { .pid = pid, .unasked = unasked };
+	const struct script_program *program;
 
 	if (process >= 0 && !process_start_ticks(process, &record.start_ticks)) {
 		struct script_files files = {};
 
 		record.length = read_maps(speaking, &files);
-		find_program(pid, speaking, &files);
-		record.interpreter = program_of(pid)->interpreter;
-		memcpy(record.script_file, program_of(pid)->file, sizeof(record.script_file));
+		program = find_program(pid, speaking, &files);
+		record.interpreter = program->interpreter;
+		memcpy(record.script_file, program->file, sizeof(record.script_file));
 	}
 	if (record.length || !unasked)
 		send_all(fd, &record, sizeof(record));
@@ -123,17 +135,15 @@ static bool answer(int fd, pid_t pid, bool unasked)
 static void answer_name(int fd, pid_t pid, uint64_t code)
 {
 	_cleanup_close_ int process = process_open(process_speaker(pid));
+	const struct script_program *program = program_of(pid);
 	struct maps_record record = { .pid = pid, .code = code };
 	char name[SCRIPT_NAME_BYTES];
+	ssize_t length = -ESRCH;
 
-	if (process >= 0 && programs[pid % PROGRAMS].pid != pid) {
-		struct script_files files = {};
-
-		read_maps(process, &files);
-		find_program(pid, process, &files);
-	}
-	if (process >= 0)
-		record.length = script_function_name(process, program_of(pid), code, name);
+	if (process >= 0 && program) /* else it has given way: whose names are wanted is looked at again soon */
+		length = script_function_name(process, program, code, name);
+	record.length = length > 0 ? length : 0;
+	record.no_function = !length;
 	send_all(fd, &record, sizeof(record));
 	send_all(fd, name, record.length);
 }

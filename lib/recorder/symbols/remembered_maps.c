@@ -17,10 +17,11 @@
 
 #define PROCESSES 256
 #define ALL_BYTES (2 * 1024 * 1024)
-#define COME_BY_MS 5	   /* the socket holds answers meanwhile: no need to look at each stack */
-#define GROWN_MS 2000	   /* up to this age the helper asks of itself */
-#define ASKED_A_SECOND 200 /* in a storm of new processes: so many a second, at most 0.1 ms of a CPU each */
-#define LONGEST_MS 1000	   /* without an answer: then the helper hangs */
+#define COME_BY_MS 5	    /* the socket holds answers meanwhile: no need to look at each stack */
+#define GROWN_MS 2000	    /* up to this age the helper asks of itself */
+#define ASKED_A_SECOND 200  /* in a storm of new processes: so many a second, at most 0.1 ms of a CPU each */
+#define NAMES_A_SECOND 2000 /* of functions of scripts, about 20 us of a CPU each */
+#define LONGEST_MS 1000	    /* without an answer: then the helper hangs */
 
 static struct remembered_maps known[PROCESSES];
 static size_t all_bytes;
@@ -89,9 +90,9 @@ static void keep_answer(void)
 	if (!process)
 		return;
 	process->interpreter = answer.record.interpreter;
-	process->runs_scripts = answer.record.interpreter.root;
+	process->was_asked = true;
 	if (answer.record.script_file[0])
-		script_files_met(answer.record.script_file, process->runs_scripts);
+		script_files_met(answer.record.script_file, answer.record.interpreter.root);
 	process->reused = process->reused || (process->text && process->start_ticks != answer.record.start_ticks);
 	all_bytes += answer.record.length - process->length;
 	free(process->text);
@@ -130,7 +131,8 @@ static bool read_answer(void)
 		progress_ms = monotonic_ms();
 		outstanding -= outstanding && !answer.record.unasked;
 		if (answer.record.code)
-			script_names_take(answer.record.pid, answer.record.code, answer.text, answer.record.length);
+			script_names_take(answer.record.pid, answer.record.code, answer.text, answer.record.length,
+					  answer.record.no_function);
 		else if (answer.record.length)
 			keep_answer();
 		drop_answer();
@@ -142,6 +144,7 @@ static void end_helper(void)
 {
 	helper_end(&helper);
 	drop_answer();
+	script_names_forget_unanswered();
 	outstanding = 0;
 }
 
@@ -165,16 +168,18 @@ static void take_answers(int64_t deadline)
 		end_helper();
 }
 
-static void send_question(pid_t pid, uint64_t code, int64_t now)
+static bool send_question(pid_t pid, uint64_t code, int64_t now)
 {
 	struct maps_question question = { .pid = pid, .code = code };
 
 	if (!helper.pid && helper_start(&helper, &remembering, &reads_scripts))
-		return;
+		return false;
 	if (!outstanding)
 		progress_ms = now;
-	if (send(helper.fd, &question, sizeof(question), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(question))
-		outstanding++;
+	if (send(helper.fd, &question, sizeof(question), MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof(question))
+		return false;
+	outstanding++;
+	return true;
 }
 
 static void ask(struct remembered_maps *process, int64_t now)
@@ -185,9 +190,17 @@ static void ask(struct remembered_maps *process, int64_t now)
 	send_question(process->pid, 0, now);
 }
 
-void remembered_maps_ask_name(pid_t pid, uint64_t code)
+bool remembered_maps_ask_name(pid_t pid, uint64_t code)
 {
-	send_question(pid, code, monotonic_ms());
+	static int64_t since_ms;
+	static unsigned int asked;
+	int64_t now = monotonic_ms();
+
+	if (now - since_ms >= 1000) {
+		since_ms = now;
+		asked = 0;
+	}
+	return asked++ < NAMES_A_SECOND && send_question(pid, code, now);
 }
 
 void user_symbols_read_scripts(bool read)
@@ -199,9 +212,9 @@ bool user_symbols_interpreter(pid_t pid, struct interpreter *ret)
 {
 	struct remembered_maps *process = find(pid);
 
-	if (!process || !process->runs_scripts)
+	if (!process || !process->was_asked)
 		return false;
-	process->runs_scripts = false;
+	process->was_asked = false;
 	*ret = process->interpreter;
 	return true;
 }

@@ -22,7 +22,7 @@ struct remembered_maps {
 	int64_t next_ms, refreshed_ms;
 	uint64_t start_ticks; /* of the process: its number alone may be another's later */
 	size_t length;
-	bool runs_scripts; /* of `interpreter` nobody has been told yet */
+	bool was_asked; /* of `interpreter` nobody has been told yet */
 	struct interpreter interpreter;
 	char *text; /* executable mappings in the format of /proc/PID/maps, numbers of files as stat() has them */
 };
@@ -35,7 +35,7 @@ const struct remembered_maps *remembered_maps_find(pid_t pid);
 pid_t remembered_maps_pid(size_t n);
 
 /* Asks for the name of a script's function (scripts/interpreters.h); the answer goes to script_names_take(). */
-void remembered_maps_ask_name(pid_t pid, uint64_t code);
+bool remembered_maps_ask_name(pid_t pid, uint64_t code); /* false: not now */
 
 /* What the helper is asked: what a process has mapped, or the name of what is at `code` in its memory. */
 struct maps_question {
@@ -48,7 +48,8 @@ struct maps_question {
 struct maps_record {
 	pid_t pid;
 	uint32_t length;		     /* 0: it has ended, or has no memory of its own; no name */
-	uint64_t unasked;		     /* sent on the helper's own account */
+	uint32_t unasked;		     /* sent on the helper's own account */
+	uint32_t no_function;		     /* at `code` */
 	uint64_t code;			     /* as in the question */
 	uint64_t start_ticks;		     /* of the process */
 	struct interpreter interpreter;	     /* root 0: it is none that is known */

@@ -64,7 +64,7 @@ const char *user_symbols_broke_in(void);
 void user_symbols_meet(pid_t pid, bool after_exec);
 /* Whether to look for interpreters of scripts in the processes that are met; by default not. */
 void user_symbols_read_scripts(bool read);
-/* The interpreter of scripts that a process was found to be, told once; false: none, or it has been told. */
+/* The interpreter of scripts that a process is, root 0 where it is none; false: nothing new is known of it. */
 bool user_symbols_interpreter(pid_t pid, struct interpreter *ret);
 /* Ends the helper and forgets all processes; until then the helper waits for more, as a child of the caller. */
 void user_symbols_end(void);

@@ -32,13 +32,14 @@ static struct script_program found(const struct script_language *language, const
 	return program;
 }
 
-static size_t name_of(const struct script_program *program, char name[SCRIPT_NAME_BYTES + 1])
+static ssize_t name_of(const struct script_program *program, char name[SCRIPT_NAME_BYTES + 1])
 {
 	_cleanup_close_ int process = open("/proc/self", O_PATH | O_DIRECTORY);
-	size_t length = script_function_name(process, program, (uint64_t)function, name);
+	uint64_t stamp = *(uint64_t *)((char *)function + program->interpreter.stamp);
+	ssize_t length = script_function_name(process, program, SCRIPT_CODE((uint64_t)function, stamp), name);
 
 	CHECK(length < SCRIPT_NAME_BYTES);
-	name[length] = '\0';
+	name[length > 0 ? length : 0] = '\0';
 	return length;
 }
 
@@ -86,6 +87,8 @@ static void versions_that_are_not_known(void)
 	object.end = object.start + (1 << 20);
 	CHECK_NUMBER(script_python.find(&object, "python3.7", &program), -ENOEXEC);
 	CHECK_NUMBER(script_python.find(&object, "python3.99", &program), -ENOEXEC);
+	CHECK_NUMBER(script_python.find(&object, "libpython3.13t.so.1.0", &program), -ENOEXEC);
+	CHECK(!script_php.is_file("php.ini") && !script_php.is_file("php.mo"));
 	CHECK(!script_python.is_file("python2.7") && !script_python.is_file("pythonista"));
 	CHECK(!script_php.is_file("phpstorm") && script_php.is_file("php-fpm8.2") && script_php.is_file("libphp.so"));
 	CHECK(!script_perl.is_file("perldoc") && script_perl.is_file("libperl.so.5.36"));
@@ -112,6 +115,17 @@ static void php_function(void)
 	memcpy(&function[176 / 8], (uint32_t[]){ 17, 29 }, 8);
 }
 
+static void a_name_is_of_what_lay_there(void)
+{
+	struct script_program program = found(&script_python, "python3.11");
+	_cleanup_close_ int process = open("/proc/self", O_PATH | O_DIRECTORY);
+	char name[SCRIPT_NAME_BYTES];
+
+	python_function();
+	CHECK_NUMBER(script_function_name(process, &program, SCRIPT_CODE((uint64_t)function, 0x1230), name), -ESTALE);
+	CHECK_NUMBER(script_function_name(process, &program, SCRIPT_CODE(0x10UL, 0), name), -EFAULT);
+}
+
 static void names_of_php(void)
 {
 	struct script_program program = found(&script_php, "php8.4");
@@ -120,6 +134,13 @@ static void names_of_php(void)
 	php_function();
 	name_of(&program, name);
 	CHECK_TEXT(name, "Cart::total (/srv/shop/cart.php:17)");
+	memcpy((char *)text[2] + 24, "class@anonymous\0/srv", 20);
+	text[2][2] = 20;
+	name_of(&program, name);
+	CHECK_TEXT(name, "class@anonymous::total (/srv/shop/cart.php:17)");
+	text[2][2] = 1 << 20;
+	name_of(&program, name);
+	CHECK_TEXT(name, "total (/srv/shop/cart.php:17)");
 	function[2] = 0;
 	*(uint8_t *)function = 1;
 	name_of(&program, name);
@@ -169,17 +190,30 @@ static void names_of_ruby(void)
 	CHECK_NUMBER(name_of(&program, name), 0);
 }
 
+static void perl_statement(void)
+{
+	strcpy((char *)text[0], "/srv/shop/cart.pl");
+	((uint32_t *)function)[36 / 4] = 17;
+	function[48 / 8] = (uint64_t)text[0];
+}
+
 static void statements_of_perl(void)
 {
 	struct script_program program = found(&script_perl, "perl");
 	char name[SCRIPT_NAME_BYTES + 1];
 
-	((uint32_t *)function)[36 / 4] = 17;
-	function[48 / 8] = (uint64_t) "/srv/shop/cart.pl";
+	perl_statement();
 	name_of(&program, name);
 	CHECK_TEXT(name, "statement (/srv/shop/cart.pl:17)");
 	function[48 / 8] = 1;
 	CHECK_NUMBER(name_of(&program, name), 0);
+}
+
+static void spoil(uint64_t *memory)
+{
+	size_t bytes = memory == body ? sizeof(body) : memory == path_list ? sizeof(path_list) : sizeof(function);
+
+	((uint8_t *)memory)[(size_t)rand() % bytes] = rand() % 3 ? rand() : 0xff;
 }
 
 /* Whatever stands there: no read or write outside, as the sanitizers see, and an end. */
@@ -192,6 +226,7 @@ static void any_bytes_instead_of_functions(void)
 	} played[] = {
 		{ &script_python, "python3.11", python_function },
 		{ &script_php, "php", php_function },
+		{ &script_perl, "perl", perl_statement },
 #if defined(__x86_64__)
 		{ &script_ruby, "ruby", ruby_function },
 #endif
@@ -206,7 +241,7 @@ static void any_bytes_instead_of_functions(void)
 		for (int n = 0; n < MUTATIONS; n++) {
 			played[i].fill();
 			for (int k = rand() % 4; k >= 0; k--)
-				((uint8_t *)memory[rand() % 6])[rand() % 64] = rand() % 3 ? rand() : 0xff;
+				spoil(memory[rand() % 6]);
 			name_of(&program, name);
 		}
 	}
@@ -228,6 +263,7 @@ int main(void)
 {
 	RUN(names_of_python);
 	RUN(versions_that_are_not_known);
+	RUN(a_name_is_of_what_lay_there);
 	RUN(names_of_php);
 	RUN(names_of_ruby);
 	RUN(statements_of_perl);

@@ -82,7 +82,7 @@ class NetworkPolicy(Family):
     answers_kept_ns = duration_ns(
         50_000_000,
         "A server that loses its CPU before it has written the last piece keeps one answer back for a few ms; one "
-        "that waits for an acknowledgement, or is forgotten in a corked socket, for 40 ms or more.",
+        "that waits for an acknowledgement, or is forgotten in a corked socket, for 40 ms or more, again and again.",
     )
     delayed_ack_cluster_share = share(
         0.8,

@@ -71,6 +71,10 @@ class RequestsPolicy(Family):
         12,
         "Fewer CPU samples of long turns name no function: of one that half stand in the half width is 28 points.",
     )
+    blocking_name_share = share(
+        0.8,
+        "Requests of one name that take nearly all CPU time of a loop are what the others wait for.",
+    )
     blocking_function_share = share(
         0.25,
         "A function is named if it takes this part of the program's samples, by more than their error.",

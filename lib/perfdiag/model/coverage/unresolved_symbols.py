@@ -4,10 +4,12 @@ their interpreter is of an unknown version."""
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
 from perfdiag.model.model import NotMeasured
+from perfdiag.model.stacks.symbols import is_named
 from perfdiag.recording.recording import Recording
 
 MOST_FILES_TOLD = 2
 _BY_HAND = "by hand: perf record -g -p PID, then perf report"
+_GONE = "they were gone, or others lay in their place, before they could be read; or there were too many"
 _SCRIPTS = "by hand: a profiler of that language, as py-spy, rbspy or phpspy"
 # The reason of a line Unnamed: what it means, and what to do.
 REASONS = {
@@ -40,6 +42,11 @@ def not_measured(recording: Recording) -> list[NotMeasured]:
         what = f"names of {count:,} of {max(of, count):,} sampled addresses{where}"
         why, fix = REASONS.get(reason, (reason, _BY_HAND))
         found.append(NotMeasured(what, why, fix, "symbols"))
+    nameless = sum(stack.count for stack in recording.stacks if stack.script and not is_named(stack.script[0]))
+    if nameless:
+        of_scripts = sum(stack.count for stack in recording.stacks if stack.script)
+        what = f"names of the functions that {nameless:,} of {of_scripts:,} samples of scripts are in"
+        found.append(NotMeasured(what, _GONE, _SCRIPTS, "symbols"))
     unknown = [printable(each.file) for each in recording.interpreters if not each.known]
     if unknown:
         what = f"functions of the scripts that {first_of(unknown, MOST_FILES_TOLD)} runs"

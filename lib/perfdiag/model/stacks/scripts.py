@@ -7,19 +7,25 @@ from perfdiag.model.stacks.symbols import caller, is_named, module_of, of_system
 from perfdiag.recording import schema
 
 # Where the libraries of a language lie, and below that what was installed beside them.
-_OF_LANGUAGE = re.compile(r"/(?:python|ruby|perl5?|php)/?\d[\d.]*/(?!(?:site|dist)-packages/)")
+_OF_LANGUAGE = re.compile(r"/(?:lib(?:64)?(?:/[\w-]+)?|share)/(?:python|ruby/|perl/|perl-base/?)\d?[\d.]*/")
+_INSTALLED = re.compile(r"/(?:site-packages|dist-packages|gems|bundle|site_ruby|vendor_ruby)/|/local/share/perl/")
 _LINE = re.compile(r":\d+\)$")
 _BUILT_IN = ("(<frozen ", "(<string>:")
 
 
 def functions(stack: schema.Stack) -> list[str]:
-    """Return the script's functions, innermost first, as recorded; none where no interpreter was recognised."""
+    """Return the script's functions, innermost first, as recorded; none where no interpreter was recognised, or where
+    the name of the innermost is not known: who called that is not what it does."""
+    if not stack.script or not is_named(stack.script[0]):
+        return []
     return [frame for frame in stack.script if is_named(frame)]
 
 
 def of_language(frame: str) -> bool:
     """Return whether a script's function belongs to what came with the language, and not to who uses it."""
-    return _OF_LANGUAGE.search(frame) is not None or any(mark in frame for mark in _BUILT_IN)
+    if any(mark in frame for mark in _BUILT_IN):
+        return True
+    return _OF_LANGUAGE.search(frame) is not None and _INSTALLED.search(frame) is None
 
 
 def code(stack: schema.Stack) -> list[str]:

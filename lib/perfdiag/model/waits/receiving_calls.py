@@ -52,7 +52,8 @@ class Receiving:
         self._idle_pipes, self._turns = idle_pipes, turns
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
         waited = sums_by_key((detail.object, detail.sum_ns) for detail in details if detail.account in FROM_PEERS)
-        self._unasked = _owing_nothing(waited, exchanges, window_ns) - _owed_later(waited, exchanges)
+        unasked = _owing_nothing(waited, exchanges, window_ns)
+        self._unasked = unasked - _owed_later(waited, exchanges, unasked)
         self._unasked |= _ended_by_time(waited, details)
         self._unasked |= _of_unix_collectors(waited, exchanges, stacks)
         self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
@@ -113,8 +114,10 @@ def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchang
     return frozenset(peer for peer, ns in waited.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
 
 
-def _owed_later(waited: Mapping[str, int], exchanges: Collection[schema.Exchange]) -> frozenset[str]:
-    """Return the peers for which was waited though their answers had begun, because more of these was to come.
+def _owed_later(
+    waited: Mapping[str, int], exchanges: Collection[schema.Exchange], unasked: Collection[str]
+) -> frozenset[str]:
+    """Return those of `unasked` for which was waited because more of an answer was to come that had begun.
 
     Requests waited in that time: whoever serves one waits for what it needs.  Or each call has a connection of its own:
     nothing but the rest of its answer comes there.
@@ -127,8 +130,9 @@ def _owed_later(waited: Mapping[str, int], exchanges: Collection[schema.Exchange
         if part.account in FROM_PEERS
     )
     calls = [line for line in exchanges if line.direction == "connected"]
-    if of_requests_ns > OWED * sum(waited.values()):
-        return frozenset(waited)
+    of_others_ns = sum(ns for peer, ns in waited.items() if peer not in unasked)
+    if unasked and of_requests_ns - of_others_ns > OWED * sum(waited[peer] for peer in unasked):
+        return frozenset(unasked)
     return frozenset(line.object for line in calls if line.count >= FEW_CALLS and line.connects > OWED * line.count)
 
 

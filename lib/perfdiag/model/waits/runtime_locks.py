@@ -100,7 +100,7 @@ _PRIMITIVE = re.compile(
     r"futex|lll_|pthread_(cond|mutex)_|cancel|clock_?wait|timedwait|sem_\w*wait|pthread_(cond|mutex)|native_cond"
     r"|Platform(Event|Monitor|Mutex)|uv_(cond|mutex)_|PyCOND_|PyMUTEX_|_PySemaphore|_PyParkingLot|do_(timed)?wait"
 )
-_CONDITION = re.compile(r"pthread_cond_(timed|clock)?wait")
+_WAITS_FOR = re.compile(r"pthread_(cond)_(?:timed|clock)?wait|pthread_(?:mutex_)\w*lock")
 # What a thread did before leaves names in gaps of its stack: so many strangers may stand between.
 _STRANGERS = 2
 
@@ -121,9 +121,10 @@ def on_top(names: Sequence[str], others: re.Pattern[str]) -> tuple[RuntimeLock |
     Or whether one of `others` stands there, which are made of the same primitives.  A name that stands further out may
     be left from an earlier call and proves nothing.
     """
-    strangers, in_condition = 0, False
+    strangers = 0
+    innermost = next((match[1] for name in names if (match := _WAITS_FOR.search(symbol_of(name)))), "")
+    in_condition = innermost == "cond"
     for name in map(symbol_of, names):
-        in_condition = in_condition or _CONDITION.search(name) is not None
         if (lock := lock_of(name)) and (lock.by_condition or not in_condition):
             return lock, False
         if others.fullmatch(name):

@@ -57,8 +57,8 @@ class Because(Line, tag="because"):
 class Stack(Line, tag="stack"):
     """One distinct stack: where CPU time was spent (kind "cpu") or a wait of `account` began (kind "wait").
 
-    Equal stacks of a process are folded: `tid` is the first thread seen to wait with it.  CPU samples are folded by
-    thread, or where there are very many stacks of all threads together (0).
+    Equal stacks of a process are folded: `tid` is the first thread seen to wait with it.  CPU samples and
+    sleeps are folded by thread, or where there are very many stacks of all threads together (0).
     """
 
     kind: Word

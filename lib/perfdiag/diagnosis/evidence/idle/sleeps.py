@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
@@ -85,7 +85,7 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
     sleepers = [t for t in sleepers if t.ns(TIMER) >= idle_policy.sleep_beside_faults_share * sleepers[0].ns(TIMER)]
     first, number = sleepers[0], sum(t.threads for t in sleepers)
     felt_ns, parent = _waited_for(model, sleepers)
-    function = sleeps_in(model, {t.pid for t in sleepers})
+    function = sleeps_in(model, sleepers)
     command = "" if function or first.exited else command_for_sleepers(model, first.pid)
     names = {t.comm for t in sleepers}
     who = _named(first) if number == 1 else f"{plural(number, 'thread')}{_of(names)}"
@@ -141,10 +141,13 @@ def _asked_in(frames: Iterable[str]) -> str:
     return next((frame for frame in frames if not _PRIMITIVE.fullmatch(symbol_of(frame))), "")
 
 
-def sleeps_in(model: Model, pids: Collection[int]) -> str:
-    """Return the function that called most of the sleeps; "" if frames end before its name."""
+def sleeps_in(model: Model, threads: Iterable[ThreadLedger]) -> str:
+    """Return the function that called most of the sleeps of these threads; "" if frames end before its name."""
+    wanted = {(thread.pid, thread.tid) for thread in threads}  # 0: of several that are told together
     weights = sums_by_key(
-        (_caller(stack), stack.weight_ns or 1) for stack in model.wait_stacks(TIMER) if stack.pid in pids
+        (_caller(stack), stack.weight_ns or 1)
+        for stack in model.wait_stacks(TIMER)
+        if wanted & {(stack.pid, stack.tid), (stack.pid, 0)}
     )
     best = max(weights, key=lambda name: (weights[name], name), default="")
     return printable(best, 60)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
+from perfdiag.diagnosis.evidence.idle.sleeps import sleeps_in
 from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Connects, connects_of
 from perfdiag.diagnosis.evidence.network.peers import peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
@@ -57,7 +58,7 @@ from perfdiag.model.requests.request_time import REST
     " (inet_sock_set_state), even if no thread waited. Slow is more than the shortest round trip plus the"
     " larger of half of it and 10 ms; if the round trip is unknown, half a second, which only a repeated"
     " SYN explains. Failures at once count if there is at least one for each slow request, and half of the"
-    " requests' time was followed nowhere.",
+    " requests' time was followed nowhere, or slept in no more sleeps than connects failed.",
     alternatives="The peer is far away and its round trip was never measured; packets are lost (NET-RETRANSMITS).",
     remedies="Look at the peer's accept queue first, then at firewalls, then whether anything listens there.",
     verify="Connecting takes about a round trip; nstat -z TcpExtTCPSynRetrans stays at 0.",
@@ -109,7 +110,13 @@ def _before_pauses(model: Model, connects: Connects) -> Finding | None:
     paused_ns = sum(pauses.values())
     if time is None or call is None or 2 * paused_ns < time.ns or call.line.connects_failed < max(1, slow):
         return None
-    how = "slept" if pauses[TIMER] > pauses[REST] else "waited in nobody's hands"
+    sleeps = sum(row.distribution.count for row in model.rows_of(TIMER))
+    slept = pauses[TIMER] > pauses[REST]
+    if slept and call.line.connects_failed < sleeps:
+        return None  # most sleeps are for something else
+    how, which = ("slept", TIMER) if slept else ("waited in nobody's hands", REST)
+    code = sleeps_in(model, model.threads) if slept else ""
+    meanwhile = f"{how} for {duration(pauses[which])}{f' in {code}' if code else ''}"
     failed, tried = call.line.connects_failed, call.line.connects + call.line.connects_failed
     text = f"{failed:,} of {plural(tried, 'connect')} failed, longest {duration(call.connect.max_ns)}"
     return conclude(
@@ -118,7 +125,7 @@ def _before_pauses(model: Model, connects: Connects) -> Finding | None:
         headline=f"Requests wait while connects to {brief(connects.name)} fail",
         claim=(
             f"{failed:,} of {plural(tried, 'connect')} to {connects.name} failed at once, at least one for each of the"
-            f" {plural(slow, 'slow request')}, which meanwhile {how} for {duration(paused_ns)}."
+            f" {plural(slow, 'slow request')}, which {meanwhile} meanwhile."
         ),
         mechanism=Mechanism.FAILED,
         severity=Severity.WARNING,

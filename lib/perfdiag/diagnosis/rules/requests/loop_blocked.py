@@ -33,7 +33,7 @@ from perfdiag.diagnosis.rule import (
     Severity,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fix, percent, top
+from perfdiag.diagnosis.significance import duration, fix, percent, plain, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 from perfdiag.model.requests.serving_threads import taken
@@ -155,9 +155,27 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     culprit = _culprit(samples, functions)
     headline = f" by {culprit}" if culprit else " by code that runs for long"
     claim = f"{headline}{called_by(samples)}" if functions and culprit == functions[0].name else headline
+    serving = _serving(model)
     remedy = "move long work to a worker thread or process, or return to the loop in between"
     unsure = _unsure(model, samples, functions)
-    return _HeldUp(claim, remedy, functions_evidence(functions), unsure, headline=headline)
+    evidence = functions_evidence(functions)
+    return _HeldUp(f"{claim}{serving}", remedy, evidence, unsure, headline=f"{headline}{serving}")
+
+
+def _serving(model: Model) -> str:
+    """Return " for requests GET /report" that take most of the CPU time of all, where others are served as well."""
+    computed = sums_by_key(
+        (each.line.name, part.sum_ns)
+        for each in model.exchanges
+        if each.served
+        for part in each.line.accounts
+        if part.account in SAMPLED
+    )
+    most = max(computed, key=lambda name: computed[name], default="")
+    alone = len([each for each in model.exchanges if each.served]) < 2
+    if not most or alone or computed[most] < requests_policy.blocking_name_share * sum(computed.values()):
+        return ""
+    return f" for requests {plain(most)}"
 
 
 def _blocking_samples(model: Model) -> CpuSamples:
