@@ -27,6 +27,12 @@ def above_ns(levels: Sequence[schema.Level], level: int) -> int:
     return sum(each.sum_ns for each in levels if each.level > level)
 
 
+def beyond_ns(levels: Sequence[schema.Level], level: int) -> int:
+    """Return the time of all those together that were more than `level`, to one in thirty."""
+    above = [each for each in levels if each.level > level]
+    return sum(((each.level + highest(each.level)) // 2 - level) * each.sum_ns for each in above)
+
+
 def together_ns(levels: Sequence[schema.Level] | Sequence[schema.CallLevel]) -> int:
     """Return the time of all of them together, to one in thirty."""
     return sum((each.level + highest(each.level)) * each.sum_ns // 2 for each in levels)

@@ -11,7 +11,7 @@ from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.model.requests.request_time import REST, RequestTime
 from perfdiag.recording.accounts import PARKED
-from perfdiag.recording.levels import TOLD_BELOW, above_ns, highest, together_ns, told_as
+from perfdiag.recording.levels import TOLD_BELOW, above_ns, beyond_ns, highest, together_ns, told_as
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ def _limit_of(model: Model, call: Exchange, calls_ns: int) -> Limit | None:
     if top.answered < network_policy.limit_answers or top.waited < network_policy.limit_waited_share * awaited:
         return None
     requests_ns = together_ns(inside.levels)
-    waiting_ns = requests_ns - calls_ns
+    # Nobody waits for a turn where no more requests are in progress than calls may be under way.
+    waiting_ns = min(requests_ns - calls_ns, beyond_ns(inside.levels, most))
     waiting = waiting_ns / more_ns - inside.unseen
     if waiting < 1 or _share_connections(call) or not _are_delayed(model, call):
         return None
