@@ -115,7 +115,7 @@ static __always_inline __u64 caller_of(const struct interpreter *interpreter, st
 
 static __always_inline __u64 code_of(const struct interpreter *interpreter, __u64 frame)
 {
-	__u64 address = word_of_user(frame + interpreter->code);
+	__u64 address = SCRIPT_ADDRESS(word_of_user(frame + interpreter->code));
 
 	return address ? SCRIPT_CODE(address, word_of_user(address + interpreter->stamp)) : 0;
 }

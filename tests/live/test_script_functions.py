@@ -87,7 +87,7 @@ while (1) {
     $mark = clock(); stock(1000) while clock() < $mark + 0.01;
 }
 """
-KNOWN = range(8, 14)  # the minor versions of CPython whose memory is known
+KNOWN = range(8, 15)  # the minor versions of CPython whose memory is known
 
 
 def minor(python: Path) -> int:

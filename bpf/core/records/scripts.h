@@ -26,9 +26,9 @@ struct interpreter {
 
 /*
  * What describes a function is freed with it, and another one's can lie there next: 16 bits of its stamp stand above the
- * 48 of its address.
+ * 48 of its address.  An interpreter may keep marks in the lowest bits of a pointer (CPython 3.14).
  */
-#define SCRIPT_ADDRESS(code) ((code)&0xffffffffffff)
+#define SCRIPT_ADDRESS(code) ((code)&0xfffffffffff8)
 #define SCRIPT_CODE(address, stamp) (SCRIPT_ADDRESS(address) | ((__u64)(stamp) >> 4 ^ (__u64)(stamp) >> 20) << 48)
 
 /* Codes of the functions, innermost first; 0: of a function in C, or no more. */

@@ -52,7 +52,7 @@ int script_program_find(int process, const struct script_files *files, struct sc
 	memory = openat(process, "mem", O_RDONLY | O_CLOEXEC);
 	if (memory < 0)
 		return -errno;
-	for (size_t i = 0; err && i < files->count; i++) {
+	for (size_t i = 0; err == -ENOENT && i < files->count; i++) {
 		const struct script_file *file = &files->files[i];
 		struct loaded_object object = { memory, file->start, file->end };
 

@@ -124,6 +124,7 @@ static void a_name_is_of_what_lay_there(void)
 	python_function();
 	CHECK_NUMBER(script_function_name(process, &program, SCRIPT_CODE((uint64_t)function, 0x1230), name), -ESTALE);
 	CHECK_NUMBER(script_function_name(process, &program, SCRIPT_CODE(0x10UL, 0), name), -EFAULT);
+	CHECK(SCRIPT_ADDRESS(0x7f0000001001UL) == 0x7f0000001000UL);
 }
 
 static void names_of_php(void)
