@@ -1,5 +1,5 @@
 """Functions without a name: of user stacks, because the tables of symbols could not be read, and of scripts, because
-their interpreter is of an unknown version."""
+their interpreter is of an unknown version, or they were gone."""
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of

@@ -90,12 +90,13 @@ def _kept(model: Model, account: str, parts: Parts, of_path_ns: int = 0) -> Kept
     # Where the time of requests is not known, a name counts whose answers are mostly held.
     least = network_policy.retransmits_explain_share if time is None else 0
     found = [(ns, each) for ns, each in parts if ns and ns >= least * each.line.sum_ns]
-    if sum(ns for ns, _ in found) < network_policy.answers_kept_ns:
+    kept_ns = sum(ns for ns, _ in found)
+    if kept_ns < network_policy.answers_kept_ns:
         return None
     of_requests_ns = time.accounts.get(account, 0) - of_path_ns if time else 0
     if time is not None and not felt(model, 0, of_requests_ns):
         return None
-    how = severity(model, 0, of_requests_ns, loop_ns=sum(ns for ns, _ in found))
+    how = severity(model, 0, of_requests_ns, loop_ns=kept_ns)
     if time is None and how is Severity.INFO:
         return None
     return Kept(sorted(found, key=lambda part: -part[0]), of_requests_ns, how)

@@ -85,9 +85,10 @@ class PeerWaits:
 
     @property
     def connects_anew(self) -> bool:
-        """Whether it is asked a few times at most on each connection: all others are round trips of making these."""
-        enough = self.connects >= network_policy.connections_anew
-        return enough and self.connects * network_policy.calls_of_connection >= (self.answers or 0) > 0
+        """Whether it answers fast, and is asked a few times at most on each connection: all others are round trips of
+        making these."""
+        many = not self.slow and self.connects >= network_policy.connections_anew
+        return many and self.connects * network_policy.calls_of_connection >= (self.answers or 0) > 0
 
     @property
     def beyond(self) -> float:

@@ -160,7 +160,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
             "the peer has nothing to send yet: this is then waiting for work",
         ],
         verify=_check(model, found, mechanism),
-        inside=holds is not None or (found.connects_anew and not found.slow),
+        inside=holds is not None or found.connects_anew,
     )
 
 
@@ -268,7 +268,7 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
     """Return what the waits for a peer mean, and what to do."""
     name, typical = found.name, about(found.typical_ns)
     remedies = _remedies(found)
-    if not found.slow and found.connects_anew:
+    if found.connects_anew:
         made = f"{plural(found.connects, 'connection')} for {plural(found.answers or 0, 'answer')}"
         return (
             fault(model, sum(row.distribution.sum_ns for row in found.rows if row.account == "net.connect")),

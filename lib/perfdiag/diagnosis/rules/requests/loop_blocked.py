@@ -164,16 +164,12 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
 
 def _serving(model: Model) -> str:
     """Return " for requests GET /report" that take most of the CPU time of all, where others are served as well."""
+    served = [each.line for each in model.exchanges if each.served]
     computed = sums_by_key(
-        (each.line.name, part.sum_ns)
-        for each in model.exchanges
-        if each.served
-        for part in each.line.accounts
-        if part.account in SAMPLED
+        (line.name, part.sum_ns) for line in served for part in line.accounts if part.account in SAMPLED
     )
     most = max(computed, key=lambda name: computed[name], default="")
-    alone = len([each for each in model.exchanges if each.served]) < 2
-    if not most or alone or computed[most] < requests_policy.blocking_name_share * sum(computed.values()):
+    if not most or len(served) < 2 or computed[most] < requests_policy.blocking_name_share * sum(computed.values()):
         return ""
     return f" for requests {plain(most)}"
 
