@@ -46,10 +46,11 @@ int BPF_PROG(tcp_retransmit_skb, const struct sock *sock)
 	__u64 object = peer_object(sock, family);
 	struct socket_sum *sum = bpf_map_lookup_elem(&sockets, &object);
 
-	if (sum && !sum->retransmits_seen)
-		sum->duplicates = duplicates_of(sock);
-	if (sum)
+	if (sum) {
+		if (!sum->retransmits_seen)
+			sum->duplicates = duplicates_of(sock);
 		__sync_fetch_and_add(&sum->retransmits_seen, 1);
+	}
 	delay_answer(sock, bpf_ktime_get_ns());
 	return 0;
 }

@@ -55,7 +55,7 @@ static __always_inline void read_tcp(const struct sock *sock, struct socket_sum 
 	sum->receive_window_bytes = LOAD(tcp_sock, tcp, rcv_wnd);
 	sum->retransmits = LOAD(tcp_sock, tcp, total_retrans);
 	if (sum->retransmits_seen)
-		sum->duplicates_seen = LOAD(tcp_sock, tcp, dsack_dups) - sum->duplicates;
+		sum->duplicates_seen = duplicates_of(sock) - sum->duplicates;
 }
 
 /* Whether whoever receives here asked for something since the last wait: of several connections to a peer none tells. */

@@ -12,10 +12,6 @@
 #define CHAIN_MAX 4096 /* symbols of one hash bucket */
 #define LONGEST_SYMBOL 64
 
-struct tables {
-	uint64_t bias, symbols, names, hash;
-};
-
 bool memory_read(int memory, uint64_t address, void *to, size_t length)
 {
 	return pread(memory, to, length, (off_t)address) == (ssize_t)length;
@@ -30,29 +26,32 @@ bool memory_says(int memory, uint64_t address, const char *text)
 }
 
 /* glibc has made addresses of these, musl leaves them as the file has them. */
-static uint64_t absolute(const struct loaded_object *object, uint64_t bias, uint64_t value)
+static uint64_t absolute(const struct loaded_object *object, uint64_t value)
 {
-	return value >= object->start && value < object->end ? value : value + bias;
+	return value >= object->start && value < object->end ? value : value + object->bias;
 }
 
-static int read_dynamic(const struct loaded_object *object, uint64_t address, struct tables *tables)
+static int read_dynamic(struct loaded_object *object, uint64_t address)
 {
+	uint64_t hash = 0;
 	Elf64_Dyn entry;
 
 	for (int i = 0; i < DYNAMIC_MAX; i++) {
 		if (!memory_read(object->memory, address + i * sizeof(entry), &entry, sizeof(entry)))
 			return -ENOEXEC;
 		switch (entry.d_tag) {
-		case DT_SYMTAB: tables->symbols = absolute(object, tables->bias, entry.d_un.d_ptr); break;
-		case DT_STRTAB: tables->names = absolute(object, tables->bias, entry.d_un.d_ptr); break;
-		case DT_GNU_HASH: tables->hash = absolute(object, tables->bias, entry.d_un.d_ptr); break;
-		case DT_NULL: return tables->symbols && tables->names && tables->hash ? 0 : -ENOEXEC;
+		case DT_SYMTAB: object->symbols = absolute(object, entry.d_un.d_ptr); break;
+		case DT_STRTAB: object->names = absolute(object, entry.d_un.d_ptr); break;
+		case DT_GNU_HASH: hash = absolute(object, entry.d_un.d_ptr); break;
+		case DT_NULL:
+			object->hash = object->symbols && object->names ? hash : 0;
+			return object->hash ? 0 : -ENOEXEC;
 		}
 	}
 	return -ENOEXEC;
 }
 
-static int read_tables(const struct loaded_object *object, struct tables *tables)
+static int read_tables(struct loaded_object *object)
 {
 	uint64_t dynamic = 0;
 	bool has_bias = false;
@@ -69,13 +68,13 @@ static int read_tables(const struct loaded_object *object, struct tables *tables
 				 sizeof(segment)))
 			return -ENOEXEC;
 		if (segment.p_type == PT_LOAD && !segment.p_offset) {
-			tables->bias = object->start - segment.p_vaddr;
+			object->bias = object->start - segment.p_vaddr;
 			has_bias = true;
 		}
 		if (segment.p_type == PT_DYNAMIC)
 			dynamic = segment.p_vaddr;
 	}
-	return has_bias && dynamic ? read_dynamic(object, tables->bias + dynamic, tables) : -ENOEXEC;
+	return has_bias && dynamic ? read_dynamic(object, object->bias + dynamic) : -ENOEXEC;
 }
 
 static uint32_t hash_of(const char *name)
@@ -88,14 +87,14 @@ static uint32_t hash_of(const char *name)
 }
 
 /* The table: numbers of buckets, of symbols before the first, of words of the filter; filter, buckets, chains. */
-static int find(const struct loaded_object *object, const struct tables *tables, const char *name, uint64_t *address)
+static int find(const struct loaded_object *object, const char *name, uint64_t *address)
 {
 	uint32_t head[4], hash = hash_of(name), index, other = 0;
 	uint64_t buckets;
 
-	if (!memory_read(object->memory, tables->hash, head, sizeof(head)) || !head[0])
+	if (!memory_read(object->memory, object->hash, head, sizeof(head)) || !head[0])
 		return -ENOEXEC;
-	buckets = tables->hash + sizeof(head) + head[2] * sizeof(uint64_t);
+	buckets = object->hash + sizeof(head) + head[2] * sizeof(uint64_t);
 	if (!memory_read(object->memory, buckets + hash % head[0] * sizeof(index), &index, sizeof(index)))
 		return -ENOEXEC;
 	if (index < head[1])
@@ -108,20 +107,20 @@ static int find(const struct loaded_object *object, const struct tables *tables,
 			return -ENOEXEC;
 		if ((other | 1) != (hash | 1))
 			continue;
-		if (!memory_read(object->memory, tables->symbols + (uint64_t)index * sizeof(symbol), &symbol,
+		if (!memory_read(object->memory, object->symbols + (uint64_t)index * sizeof(symbol), &symbol,
 				 sizeof(symbol)))
 			return -ENOEXEC;
-		if (symbol.st_shndx == SHN_UNDEF || !memory_says(object->memory, tables->names + symbol.st_name, name))
+		if (symbol.st_shndx == SHN_UNDEF || !memory_says(object->memory, object->names + symbol.st_name, name))
 			continue;
-		*address = tables->bias + symbol.st_value;
+		*address = object->bias + symbol.st_value;
 		return 0;
 	}
 	return -ENOENT;
 }
 
-int memory_symbol(const struct loaded_object *object, const char *name, uint64_t *address)
+int memory_symbol(struct loaded_object *object, const char *name, uint64_t *address)
 {
-	struct tables tables = {};
+	int err = object->hash ? 0 : read_tables(object);
 
-	return read_tables(object, &tables) ?: find(object, &tables, name, address);
+	return err ?: find(object, name, address);
 }

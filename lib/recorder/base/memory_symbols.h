@@ -13,11 +13,12 @@
 struct loaded_object {
 	int memory; /* descriptor of /proc/PID/mem */
 	uint64_t start, end;
+	uint64_t bias, symbols, names, hash; /* its tables, once they were read; hash 0: they were not */
 };
 
 /* The whole length or nothing. */
 bool memory_read(int memory, uint64_t address, void *to, size_t length);
 /* Whether this text, with the zero behind it, is at an address. */
 bool memory_says(int memory, uint64_t address, const char *text);
-/* Where the object's dynamic symbol `name` is: 0, -ENOENT, or -ENOEXEC where its tables make no sense. */
-int memory_symbol(const struct loaded_object *object, const char *name, uint64_t *address);
+/* Where the object's dynamic symbol `name` is, with its tables from the first time on: 0, -ENOENT, or -ENOEXEC where its tables make no sense. */
+int memory_symbol(struct loaded_object *object, const char *name, uint64_t *address);

@@ -15,7 +15,7 @@
 bool hotspot_suspected(pid_t pid);
 
 /* Where PerfMemory begins: 0, -ENODATA without one (-XX:-UsePerfData), -ENOENT or -ENOEXEC. */
-int hotspot_perf_memory(const struct loaded_object *library, uint64_t *address);
+int hotspot_perf_memory(struct loaded_object *library, uint64_t *address);
 
 #define PERF_MEMORY_MAX (512 * 1024) /* 32 KiB, unless -XX:PerfDataMemorySize says otherwise */
 #define PERF_MEMORY_HEAD 32

@@ -8,7 +8,7 @@
 #define STRUCTS_MAX 8192 /* fields of gHotSpotVMStructs; JDK 17 has about 1,000 */
 #define STRUCT_BYTES 256 /* of one field's entry; 48 in all versions */
 
-static int read_variable(const struct loaded_object *library, const char *name, uint64_t *value)
+static int read_variable(struct loaded_object *library, const char *name, uint64_t *value)
 {
 	uint64_t address = 0;
 	int err = memory_symbol(library, name, &address);
@@ -23,7 +23,7 @@ struct layout {
 	uint64_t entries, bytes, type, field, address;
 };
 
-static int read_layout(const struct loaded_object *library, struct layout *layout)
+static int read_layout(struct loaded_object *library, struct layout *layout)
 {
 	const struct {
 		const char *name;
@@ -55,7 +55,7 @@ static uint64_t word_at(const uint8_t *bytes, uint64_t offset)
 	return word;
 }
 
-int hotspot_perf_memory(const struct loaded_object *library, uint64_t *address)
+int hotspot_perf_memory(struct loaded_object *library, uint64_t *address)
 {
 	uint64_t last_type = 0;
 	struct layout layout;

@@ -76,7 +76,10 @@ static void follow_scripts(struct recorder *recorder, pid_t pid)
 		recorder->skeleton->bss->knobs.interpreters = 1;
 }
 
-/* What a thread computes is told of it, and where it sleeps by its own choice; a crowd of threads must not take the room of other stacks. */
+/*
+ * What a thread computes is told of it, and where it sleeps by its own choice; a crowd of threads must not take the room
+ * of other stacks.
+ */
 static bool is_told_by_thread(const struct recorder *recorder, const struct stack_event *event)
 {
 	return (event->on_cpu || event->account == ACCOUNT_WAIT_TIMER) &&

@@ -54,7 +54,7 @@ int script_program_find(int process, const struct script_files *files, struct sc
 		return -errno;
 	for (size_t i = 0; err == -ENOENT && i < files->count; i++) {
 		const struct script_file *file = &files->files[i];
-		struct loaded_object object = { memory, file->start, file->end };
+		struct loaded_object object = { .memory = memory, .start = file->start, .end = file->end };
 
 		*ret = (struct script_program){ .language = file->language };
 		memcpy(ret->file, file->name, sizeof(ret->file));

@@ -40,7 +40,7 @@ struct script_files {
 void script_files_add(struct script_files *files, const struct mapping *mapping);
 /*
  * The interpreter of which a file is.  -ENOENT if none is; -ENOEXEC if none is one that is known here, with language and
- * file of the last; or -errno.
+ * file of that; or -errno.
  */
 int script_program_find(int process, const struct script_files *files, struct script_program *ret);
 /* Length of "function (path:line)", not ended by a zero; 0: there is no function; -errno: it is gone, or another one. */

@@ -7,7 +7,7 @@ struct script_language {
 	/* Whether a file of that name can be its interpreter. */
 	bool (*is_file)(const char *name);
 	/* Fills in layout, mark and interpreter; 0, -ENOEXEC of a version that is not known, -ENOENT: it is none. */
-	int (*find)(const struct loaded_object *object, const char *name, struct script_program *program);
+	int (*find)(struct loaded_object *object, const char *name, struct script_program *program);
 	/* Writes at most SCRIPT_NAME_BYTES; 0: there is no function. */
 	size_t (*name_of)(int memory, const struct script_program *program, uint64_t code, char *name);
 };

@@ -26,7 +26,7 @@ static bool is_file(const char *name)
 	return !strcmp(name, "perl") || !strncmp(name, "perl5.", 6) || !strncmp(name, "libperl.so", 10);
 }
 
-static int find(const struct loaded_object *object, const char *name, struct script_program *program)
+static int find(struct loaded_object *object, const char *name, struct script_program *program)
 {
 	uint64_t current = 0, version = 0;
 	uint8_t minor = 0;

@@ -42,9 +42,10 @@ static bool is_file(const char *name)
 	return false;
 }
 
-static int find(const struct loaded_object *object, const char *name, struct script_program *program)
+static int find(struct loaded_object *object, const char *name, struct script_program *program)
 {
 	uint64_t globals = 0;
+
 	(void)name;
 	if (!memory_symbol(object, "executor_globals_offset", &globals))
 		return -ENOEXEC; /* with threads: each has its own */

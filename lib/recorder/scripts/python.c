@@ -64,7 +64,7 @@ static bool is_free_threaded(const char *name)
 	return version[strspn(version, "0123456789")] == 't';
 }
 
-static int find(const struct loaded_object *object, const char *name, struct script_program *program)
+static int find(struct loaded_object *object, const char *name, struct script_program *program)
 {
 	unsigned int minor = minor_of(name);
 	uint64_t runtime = 0;

@@ -50,7 +50,7 @@ static bool is_file(const char *name)
 	return !strcmp(name, "ruby") || !strncmp(name, "ruby3.", 6) || !strncmp(name, "libruby", 7);
 }
 
-static int find(const struct loaded_object *object, const char *name, struct script_program *program)
+static int find(struct loaded_object *object, const char *name, struct script_program *program)
 {
 	uint64_t version = 0, machine = 0;
 	char text[sizeof(VERSION)] = "";

@@ -26,7 +26,7 @@ struct function {
 		NO_FUNCTION,
 		SEVERAL, /* one after the other lay there: which one a sample was in is not known */
 	} state;
-	char name[];
+	char *name; /* of NAMED and SEVERAL */
 };
 
 static struct function *functions;
@@ -49,12 +49,13 @@ static struct function *find(pid_t pid, uint64_t code)
 static void forget(struct function *function)
 {
 	HASH_DEL(functions, function);
+	free(function->name);
 	free(function);
 }
 
-static struct function *add(pid_t pid, uint64_t code, size_t length)
+static struct function *add(pid_t pid, uint64_t code)
 {
-	struct function *function = calloc(1, sizeof(*function) + length + 1);
+	struct function *function = calloc(1, sizeof(*function));
 
 	if (!function)
 		return NULL;
@@ -72,7 +73,7 @@ static void meet(pid_t pid, uint64_t code, int64_t now)
 	if (!remembered_maps_ask_name(pid, code))
 		return; /* it is met again */
 	if (!function)
-		function = add(pid, code, 0);
+		function = add(pid, code);
 	if (!function)
 		return;
 	if (!function->first_ms)
@@ -88,19 +89,6 @@ void script_names_meet(pid_t pid, const uint64_t *code, size_t count)
 		meet(pid, code[i], now);
 }
 
-static void name(struct function *asked, const char *name, size_t length)
-{
-	struct function *named = add(asked->key.pid, asked->key.code, length);
-
-	if (!named)
-		return;
-	named->first_ms = asked->first_ms;
-	named->next_ms = asked->next_ms;
-	named->state = NAMED;
-	memcpy(named->name, name, length);
-	free(asked);
-}
-
 void script_names_take(pid_t pid, uint64_t code, const char *text, size_t length, bool no_function)
 {
 	struct function *function = find(pid, code);
@@ -110,8 +98,8 @@ void script_names_take(pid_t pid, uint64_t code, const char *text, size_t length
 	if (function->state == UNANSWERED && no_function) {
 		function->state = NO_FUNCTION;
 	} else if (function->state == UNANSWERED && length) {
-		HASH_DEL(functions, function);
-		name(function, text, length);
+		function->name = strndup(text, length);
+		function->state = function->name ? NAMED : UNANSWERED;
 	} else if (function->state == NAMED && length &&
 		   (strlen(function->name) != length || memcmp(function->name, text, length))) {
 		function->state = SEVERAL;

@@ -168,6 +168,21 @@ static void take_answers(int64_t deadline)
 		end_helper();
 }
 
+/* So many a second are asked for. */
+struct rate {
+	unsigned int most, asked;
+	int64_t since_ms;
+};
+
+static bool too_many(struct rate *rate, int64_t now)
+{
+	if (now - rate->since_ms >= 1000) {
+		rate->since_ms = now;
+		rate->asked = 0;
+	}
+	return rate->asked++ >= rate->most;
+}
+
 static bool send_question(pid_t pid, uint64_t code, int64_t now)
 {
 	struct maps_question question = { .pid = pid, .code = code };
@@ -192,15 +207,10 @@ static void ask(struct remembered_maps *process, int64_t now)
 
 bool remembered_maps_ask_name(pid_t pid, uint64_t code)
 {
-	static int64_t since_ms;
-	static unsigned int asked;
+	static struct rate names = { .most = NAMES_A_SECOND };
 	int64_t now = monotonic_ms();
 
-	if (now - since_ms >= 1000) {
-		since_ms = now;
-		asked = 0;
-	}
-	return asked++ < NAMES_A_SECOND && send_question(pid, code, now);
+	return !too_many(&names, now) && send_question(pid, code, now);
 }
 
 void user_symbols_read_scripts(bool read)
@@ -219,20 +229,9 @@ bool user_symbols_interpreter(pid_t pid, struct interpreter *ret)
 	return true;
 }
 
-static bool too_many(int64_t now)
-{
-	static int64_t since_ms;
-	static unsigned int asked;
-
-	if (now - since_ms >= 1000) {
-		since_ms = now;
-		asked = 0;
-	}
-	return asked++ >= ASKED_A_SECOND;
-}
-
 void user_symbols_meet(pid_t pid, bool after_exec)
 {
+	static struct rate processes = { .most = ASKED_A_SECOND };
 	int64_t now = monotonic_ms();
 	struct remembered_maps *process;
 
@@ -244,7 +243,7 @@ void user_symbols_meet(pid_t pid, bool after_exec)
 	process->seen_ms = now;
 	if (after_exec)
 		process->first_ms = process->next_ms = now;
-	if (now >= process->next_ms && !too_many(now))
+	if (now >= process->next_ms && !too_many(&processes, now))
 		ask(process, now);
 	if (now - taken_ms >= COME_BY_MS)
 		take_answers(now);

@@ -43,7 +43,9 @@ static struct loaded_object this_program(void)
 {
 	uint64_t start = getauxval(AT_PHDR) - sizeof(Elf64_Ehdr);
 
-	return (struct loaded_object){ open("/proc/self/mem", O_RDONLY), start, start + (1 << 20) };
+	return (struct loaded_object){ .memory = open("/proc/self/mem", O_RDONLY),
+				       .start = start,
+				       .end = start + (1 << 20) };
 }
 
 /* Appends an entry and returns where the next one is to stand. */
@@ -176,10 +178,12 @@ static void any_bytes_instead_of_a_library(void)
 	srand(42);
 	library.start = (uint64_t)copy;
 	for (int i = 0; i < MUTATIONS; i++) {
+		struct loaded_object spoiled = library; /* whose tables were not read yet */
+
 		memcpy(copy, (const void *)start, page);
 		for (int n = rand() % 4; n >= 0; n--)
 			copy[rand() % 1024] = rand();
-		memory_symbol(&library, "gHotSpotVMStructs", &address);
+		memory_symbol(&spoiled, "gHotSpotVMStructs", &address);
 	}
 	memset(copy, 0, page);
 	CHECK_NUMBER(memory_symbol(&library, "gHotSpotVMStructs", &address), -ENOEXEC);

@@ -24,7 +24,9 @@ static uint64_t function[64], text[3][64], body[32], path_list[8];
 static struct script_program found(const struct script_language *language, const char *name)
 {
 	uint64_t start = (getauxval(AT_PHDR) | 0xfff) - 0xfff;
-	struct loaded_object object = { open("/proc/self/mem", O_RDONLY), start, start + (1 << 20) };
+	struct loaded_object object = { .memory = open("/proc/self/mem", O_RDONLY),
+					.start = start,
+					.end = start + (1 << 20) };
 	struct script_program program = { .language = language };
 
 	CHECK_NUMBER(language->find(&object, name, &program), 0);
@@ -82,7 +84,8 @@ static void names_of_python(void)
 static void versions_that_are_not_known(void)
 {
 	struct script_program program = {};
-	struct loaded_object object = { open("/proc/self/mem", O_RDONLY), (getauxval(AT_PHDR) | 0xfff) - 0xfff, 0 };
+	struct loaded_object object = { .memory = open("/proc/self/mem", O_RDONLY),
+					.start = (getauxval(AT_PHDR) | 0xfff) - 0xfff };
 
 	object.end = object.start + (1 << 20);
 	CHECK_NUMBER(script_python.find(&object, "python3.7", &program), -ENOEXEC);
