@@ -109,7 +109,7 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	record->has_read = 1;
 	record->set_off_at = connection->exchange == EXCHANGE_ANSWERED ? connection->set_off_at : 0;
 	note_answer_read(record, connection);
-	read_answer(record, connection, length);
+	read_answer(record, connection, length, leaves_some(sock) ? 0 : now);
 	if (awaits_number(connection))
 		take_number(connection, length);
 	owner = owner_of(connection);
@@ -217,6 +217,9 @@ int BPF_PROG(sk_data_ready, struct sock *sock)
 	}
 	now = bpf_ktime_get_ns();
 	note_readable(sock, connection, now);
+	if (connection->direction == DIRECTION_CONNECTED && connection->exchange == EXCHANGE_ANSWERED &&
+	    !is_end_only(sock, connection))
+		receive_more(connection, now);
 	if (connection->direction == DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ASKED)
 		return 0;
 	if (asks_by_datagrams(connection) && connection->pending > 1)

@@ -45,6 +45,7 @@ static __always_inline void begin_call(struct connection *connection, __u64 now)
 	connection->owed = 1;
 	connection->exchange = EXCHANGE_ASKED;
 	connection->begun = connection->asked = now;
+	connection->last = 0;
 	connection->timed_out = 0;
 	if (!tally)
 		return;

@@ -95,13 +95,16 @@ static __always_inline void send_call(struct record *record, const struct sock *
 /*
  * Something of an answer is read, or nothing: the peer has closed the connection.  Whoever serves a request and has waited
  * for more until then has waited for that end alone.  (Others may watch a connection that they keep for later.)
+ * `read_all`: when nothing was left to read; 0: something is.
  */
-static __always_inline void read_answer(const struct record *record, struct connection *connection, int length)
+static __always_inline void read_answer(const struct record *record, struct connection *connection, int length,
+					__u64 read_all)
 {
 	struct exchange_tally *tally;
 	__u64 ns = connection->rest_ns;
 
 	connection->rest_ns = 0;
+	connection->last = read_all;
 	if (length || !ns || connection->exchange != EXCHANGE_ANSWERED || !is_serving(record))
 		return;
 	tally = tally_of(connection);
@@ -109,6 +112,26 @@ static __always_inline void read_answer(const struct record *record, struct conn
 		return;
 	__sync_fetch_and_add(&tally->sums[0].until_end, 1);
 	__sync_fetch_and_add(&tally->sums[0].until_end_ns, ns);
+}
+
+/*
+ * More of an answer has come, and all that had come before was read: until now the request for which the call was made has
+ * waited for that.  If it is being answered already, it has only if more of its answer follows.
+ */
+static __always_inline void receive_more(struct connection *connection, __u64 now)
+{
+	struct connection *owner = owner_of(connection);
+	__u64 since = connection->last;
+
+	if (!since || now <= since || !owner)
+		return;
+	connection->last = 0;
+	if (owner->exchange == EXCHANGE_ASKED) {
+		add_rest(owner, connection->object, now - since);
+	} else if (owner->exchange == EXCHANGE_ANSWERED) {
+		owner->after_peers_ns += now - since;
+		owner->after_peer = connection->object;
+	}
 }
 
 /* So long it took, or has taken so far, to be connected. */

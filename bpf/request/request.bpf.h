@@ -54,6 +54,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->read_delay_ns = now - begun;
 	connection->arrived = now;
 	connection->answered = connection->last = connection->peers_ns = connection->held_ns = 0;
+	connection->after_peers_ns = 0;
 	connection->worked_on = connection->calls = connection->lay_ns = connection->unread_peers_ns = 0;
 	connection->untaken_ns = connection->full_since = connection->unread_error_ns = connection->resent_ns = 0;
 	connection->several = connection->pauses = 0;

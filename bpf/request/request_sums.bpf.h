@@ -46,6 +46,21 @@ static __always_inline struct exchange_tally *tally_of(struct connection *connec
 	return FIND_OR_MAKE(exchanges, &key, COUNTER_EXCHANGES_FULL, NULL);
 }
 
+/* A request has waited so long for more of the answer to one of its calls. */
+__weak __noinline int add_rest(struct connection *owner, __u64 peer, __u64 ns)
+{
+	struct exchange_key key = { .object = peer, .direction = DIRECTION_CONNECTED };
+	struct exchange_tally *tally;
+
+	if (!owner)
+		return 0;
+	__sync_fetch_and_add(&owner->peers_ns, ns);
+	tally = FIND_OR_MAKE(exchanges, &key, COUNTER_EXCHANGES_FULL, NULL);
+	if (tally)
+		__sync_fetch_and_add(&tally->sums[0].rest_ns, ns);
+	return 0;
+}
+
 /* One more of what a sum counts: a field of struct exchange_sum. */
 #define COUNT_EXCHANGES(connection, field)                                                                             \
 	do {                                                                                                           \

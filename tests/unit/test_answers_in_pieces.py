@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.diagnosis.rule import Severity
 from perfdiag.model.model import Model
 
 from unit.support import Builder
+from unit.support.exchanges import served
 from unit.support.judging import finding, findings
 
 BACKEND, ID = "peer:10.0.0.9:9150", "NET-PEER-SLOW"
 S = 1_000_000_000
 
 
-def caller(*, served: bool = False, connects: int = 0) -> Model:
+def caller(*, rest_ns: int = 0, connects: int = 0) -> Model:
     """20 calls that are answered after 1 ms, and 9 s of waits for more at the same peer."""
     builder = Builder().thread("worker", cpu_user="50 ms")
     builder.row("net.receive", BACKEND, durations={"450 ms": 20})
-    builder.exchange(BACKEND, "connected", {"1 ms": 20}, connect={"100 us": connects} if connects else {})
-    if served:
-        builder.exchange("port:80", "accepted", {"450 ms": 20}, accounts={"net.receive": "8.9 s"})
+    connect = {"100 us": connects} if connects else {}
+    builder.exchange(BACKEND, "connected", {"1 ms": 20}, connect=connect, rest_ns=rest_ns)
     return builder.socket(BACKEND, rtt_us=100, minimum_rtt_us=100).model()
 
 
-@pytest.mark.parametrize("how", [{"served": True}, {"connects": 20}])
+@pytest.mark.parametrize("how", [{"rest_ns": 9 * S}, {"connects": 20}])
 def test_who_sends_the_rest_late_is_slow(how: dict[str, int]) -> None:
     model = caller(**how)
     assert model.ns("net.receive") == 9 * S
@@ -36,14 +37,21 @@ def test_waits_at_a_kept_connection_may_be_for_news() -> None:
     assert not findings(model, ID)
 
 
-def test_requests_that_wait_for_one_peer_do_not_make_another_slow() -> None:
-    """Another thread has subscribed to something, and waits for news as long as requests for the database."""
-    builder = Builder().thread("worker", tid=101, pid=100, cpu_user="50 ms")
-    builder.row("net.receive", "peer:10.0.0.5:5432", durations={"450 ms": 20})
-    builder.exchange("peer:10.0.0.5:5432", "connected", {"450 ms": 20})
-    builder.exchange("port:80", "accepted", {"460 ms": 20}, accounts={"net.receive": "9 s"})
-    builder.thread("listener", tid=102, pid=100, cpu_user="1 ms")
-    builder.row("net.receive", BACKEND, durations={"900 ms": 10}).exchange(BACKEND, "connected", {"1 ms": 2})
-    model = builder.model()
-    assert model.ns("wait.parked") == 9 * S == model.ns("net.receive")
-    assert all("10.0.0.9" not in each.headline for each in findings(model, ID))
+def loop(rest_ns: int) -> Model:
+    """An event loop that makes one call for each of 20 requests of 450 ms."""
+    builder = Builder().thread("loop", wait_events="9 s", cpu_user="50 ms")
+    for line in served(20, 450_000_000, {"wait.events": 9 * S - 50_000_000}, peers_ns=20_000_000 + rest_ns):
+        builder.line(line)
+    builder.exchange(BACKEND, "connected", {"1 ms": 20}, rest_ns=rest_ns, bytes_in=20_000)
+    return builder.socket(BACKEND, rtt_us=100, minimum_rtt_us=100).model()
+
+
+def test_requests_of_a_loop_wait_for_the_rest() -> None:
+    found = finding(loop(8_800_000_000), ID)
+    assert found.severity is Severity.WARNING
+    assert found.headline == "10.0.0.9:9150 begins its answers at once and sends the rest 440 ms later"
+    assert "1000 B each" in found.evidence[0].text and "after 1.00 ms" in found.claim
+
+
+def test_a_rest_that_comes_soon_is_none() -> None:
+    assert all("the rest" not in each.headline for each in findings(loop(100_000_000), ID))

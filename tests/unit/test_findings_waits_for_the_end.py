@@ -58,6 +58,6 @@ def test_a_slow_peer_that_closes_slowly_too_is_slow() -> None:
 
 
 def test_who_waited_for_more_and_got_it_waited_for_a_slow_peer() -> None:
-    slow = found_in(fetching(until_end=0, until_end_ns=0))
+    slow = found_in(fetching(until_end=0, until_end_ns=0, rest_ns=8 * S))
     assert slow and slow.headline == "10.0.0.9:8080 answers slowly"
     assert fetching().model().ns("wait.parked") == 0

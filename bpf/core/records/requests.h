@@ -143,7 +143,7 @@ struct connection {
 	__u64 object;	      /* of all that are told together: the peer, or the local port */
 	__u64 begun;	      /* this request's first byte became readable; this call's first byte was sent */
 	__u64 answered;	      /* first byte of the answer */
-	__u64 last;	      /* last byte of the answer so far */
+	__u64 last; /* last byte of the answer so far; of a call: when all of it that had come was read, 0: it is not */
 
 	/* What a request or a call always needs. */
 	union {
@@ -176,7 +176,9 @@ struct connection {
 		__u64 lay_ns; /* later pieces of the request, from readable until read */
 		__u64 owed;   /* of a call: nobody has seen its answer yet; two CPUs may see it at once */
 	};
-	__u64 peers_ns;	       /* calls made for this request, from sent to answered */
+	__u64 peers_ns;	       /* calls made for this request, from sent to answered, and what came later of answers */
+	__u64 after_peers_ns;  /* the same, of what came since `last`: part of the request if more follows */
+	__u64 after_peer;      /* of whom that came */
 	__u64 held_ns;	       /* the end of the answer was kept back, part of `last` */
 	__u64 resent_ns;       /* for so long at least such timeouts had kept the answer from the client since `last` */
 	__u64 unread_error_ns; /* `unread` may tell so much of that to the wrong parts */
@@ -234,6 +236,7 @@ struct exchange_sum {
 	__u64 unanswered_ns;	    /* of these calls, while a request that they were made for waited */
 	__u64 unanswered_lasted_ns; /* of these calls, until their connection ended */
 	__u64 timed_out;	    /* of these calls, after a wait for the answer had ended by time */
+	__u64 rest_ns;		    /* of answered calls, while their request waited for more of the answer */
 	__u64 until_end;    /* answered calls: their request waited on, and nothing came but the connection's end */
 	__u64 until_end_ns; /* of these, how long that was */
 	__u64 behind;	 /* calls for requests, sent on a connection where one that was not theirs was not answered */

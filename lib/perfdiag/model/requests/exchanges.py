@@ -89,9 +89,9 @@ class Exchange:
 
     @property
     def waited_ns(self) -> int:
-        """How long calls took that were answered, those that were not while requests waited for them, and those of
-        requests behind them."""
-        return self.line.sum_ns + (self.line.unanswered_ns or 0) + self.line.behind_ns
+        """How long calls took that were answered, the rest of their answers, those that were not while requests waited
+        for them, and those of requests behind them."""
+        return self.line.sum_ns + (self.line.rest_ns or 0) + (self.line.unanswered_ns or 0) + self.line.behind_ns
 
     @property
     def lasted_ns(self) -> int:

@@ -52,8 +52,7 @@ class Receiving:
         self._idle_pipes, self._turns = idle_pipes, turns
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
         waited = sums_by_key((detail.object, detail.sum_ns) for detail in details if detail.account in FROM_PEERS)
-        unasked = _owing_nothing(waited, exchanges, window_ns)
-        self._unasked = unasked - _owed_later(waited, exchanges, unasked)
+        self._unasked = _owing_nothing(waited, exchanges, window_ns) - _asking_anew(exchanges)
         self._unasked |= _ended_by_time(waited, details)
         self._unasked |= _of_unix_collectors(waited, exchanges, stacks)
         self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
@@ -109,30 +108,16 @@ def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchang
         if line.direction in ("connected", "datagram"):
             open_ns = min(line.oldest_ns, window_ns) if line.oldest_ns else window_ns
             given_up_ns = line.unawaited_ns or 0 if line.count else 0  # who never answers was perhaps never to
-            given_up_ns += line.until_end_ns or 0  # known to be for the end of the answer
-            calls[line.object] += line.sum_ns + given_up_ns + line.open * open_ns + line.unanswered * window_ns
+            rest_ns = (line.rest_ns or 0) + (line.until_end_ns or 0)  # known to be for the rest, or end, of the answer
+            open_ns = line.open * open_ns + line.unanswered * window_ns
+            calls[line.object] += line.sum_ns + rest_ns + given_up_ns + open_ns
     return frozenset(peer for peer, ns in waited.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)
 
 
-def _owed_later(
-    waited: Mapping[str, int], exchanges: Collection[schema.Exchange], unasked: Collection[str]
-) -> frozenset[str]:
-    """Return those of `unasked` for which was waited because more of an answer was to come that had begun.
-
-    Requests waited in that time: whoever serves one waits for what it needs.  Or each call has a connection of its own:
-    nothing but the rest of its answer comes there.
-    """
-    of_requests_ns = sum(
-        part.sum_ns
-        for line in exchanges
-        if line.direction == "accepted"
-        for part in line.accounts
-        if part.account in FROM_PEERS
-    )
+def _asking_anew(exchanges: Collection[schema.Exchange]) -> frozenset[str]:
+    """Return the peers to which most calls have a connection of their own: once an answer has begun, nothing but its
+    rest comes there."""
     calls = [line for line in exchanges if line.direction == "connected"]
-    of_others_ns = sum(ns for peer, ns in waited.items() if peer not in unasked)
-    if unasked and of_requests_ns - of_others_ns > OWED * sum(waited[peer] for peer in unasked):
-        return frozenset(unasked)
     return frozenset(line.object for line in calls if line.count >= FEW_CALLS and line.connects > OWED * line.count)
 
 

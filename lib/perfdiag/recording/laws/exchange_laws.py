@@ -108,6 +108,15 @@ def _of_parts(line: schema.Exchange, at_once: int, exceeds: Exceeds) -> Iterator
             yield f"{part} of requests or calls is {duration(part_ns)}, their {whole} {duration(whole_ns)}"
 
 
+_WAITED = (  # how long, of how many
+    ("unanswered_ns", "unanswered", "while requests waited for {count:,} unanswered calls"),
+    ("unanswered_lasted_ns", "unanswered", "until the connections of {count:,} unanswered calls ended"),
+    ("rest_ns", "count", "while requests waited for the rest of {count:,} answers"),
+    ("until_end_ns", "until_end", "while requests waited for {count:,} ends of connections"),
+    ("behind_ns", "behind", "while {count:,} calls waited behind others"),
+)
+
+
 def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) -> Iterator[str]:
     now_ns = recording.footer.at_ns if recording.footer else 0
     if not now_ns:
@@ -116,14 +125,10 @@ def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) ->
         yield f"{line.count:,} requests or calls took {duration(line.sum_ns)}: longer than since boot"
     if exceeds(line.oldest_ns, now_ns if line.open else 0):
         yield f"the oldest of {line.open:,} open requests or calls is {duration(line.oldest_ns)} old"
-    if exceeds(line.unanswered_ns or 0, line.unanswered * now_ns):
-        yield f"requests waited {duration(line.unanswered_ns or 0)} for {line.unanswered:,} unanswered calls"
-    if exceeds(line.until_end_ns or 0, line.until_end * now_ns):
-        yield f"requests waited {duration(line.until_end_ns or 0)} for {line.until_end:,} ends of connections"
-    if exceeds(line.behind_ns, line.behind * now_ns):
-        yield f"{line.behind:,} calls waited {duration(line.behind_ns)} behind others"
-    if exceeds(line.unanswered_lasted_ns or 0, line.unanswered * now_ns):
-        yield f"{line.unanswered:,} unanswered calls lasted {duration(line.unanswered_lasted_ns or 0)}"
+    for field, number, what in _WAITED:
+        waited_ns, count = getattr(line, field) or 0, getattr(line, number)
+        if exceeds(waited_ns, count * now_ns):
+            yield f"{duration(waited_ns)} went by {what.format(count=count)}: longer than since boot"
     if exceeds(line.unanswered_longest_ns or 0, now_ns if line.unanswered else 0):
         longest = duration(line.unanswered_longest_ns or 0)
         yield f"the longest of {line.unanswered:,} unanswered requests took {longest}"

@@ -112,6 +112,7 @@ class Exchange(Line, tag="exchange"):
     unanswered_lasted_ns: Nanoseconds | None = None  # of calls, until their connection ended
     unanswered_longest_ns: Nanoseconds | None = None  # of requests: until their connection was seen to end
     timed_out: Count = 0  # of `unanswered` calls: a wait for their answer had ended by a timeout
+    rest_ns: Nanoseconds | None = None  # of answered calls: while their requests waited for more of the answer
     until_end: Count = 0  # calls: answered, and their request waited on; nothing came but the connection's end
     until_end_ns: Nanoseconds | None = None  # of these, how long that was
     behind: Count = 0  # calls that requests sent on a connection where another one was not answered yet

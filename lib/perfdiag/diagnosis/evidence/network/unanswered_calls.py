@@ -4,18 +4,19 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
+from perfdiag.diagnosis.evidence.network.answers_in_pieces import answers_in_pieces
 from perfdiag.diagnosis.evidence.network.calls_behind import calls_behind
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
+from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Remedy, Severity
-from perfdiag.diagnosis.significance import about, brief, duration, fix, percent, plain
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.significance import about, brief, duration, fix, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, own_calls
 from perfdiag.model.requests.request_time import PEERS
-from perfdiag.model.waits.unix_ends import maker_pid
 
 _FORGOTTEN = fix(
     "close idle connections before a firewall or NAT on the way forgets them: a shorter idle timeout of the connection"
@@ -34,7 +35,8 @@ def outstanding(model: Model) -> Iterable[Finding]:
         ns = of_requests_ns(model, each.waited_ns)
         if ns >= general_policy.worth_share * time.ns:
             asked = (model, each, ns, ns / time.ns)
-            yield with_limit(model, calls_behind(*asked) or _never(*asked) or _finding(*asked), each.line.object)
+            known = calls_behind(*asked) or _never(*asked) or answers_in_pieces(*asked)
+            yield with_limit(model, known or _finding(*asked), each.line.object)
 
 
 def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None:
@@ -72,7 +74,7 @@ def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None
         evidence=[asked, *([again] if resent else [])],
         remedies=[
             *([_FORGOTTEN] if dead else []),
-            _measure(model, call),
+            measure_called(model, call),
             fix("stop asking it while it does not answer (a circuit breaker), or shorten the time limit"),
         ],
         alternatives=["packets are lost on the way: see NET-RETRANSMITS", "it answers too late for this time limit"],
@@ -116,7 +118,7 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         claim = f"{name} answers fast ({about(typical_ns)} a call), but there are many calls."
     near = peer is None or peer.local or way_ns is not None
     far = "" if near else "the round trip to the peer was not measured"
-    measure = _measure(model, call)
+    measure = measure_called(model, call)
     return conclude(
         model,
         {PEERS: ns},
@@ -144,13 +146,3 @@ def _evidence(model: Model, call: Exchange) -> Evidence:
     busy = min(1.0, call.line.busy_ns / model.window_ns) if model.window_ns else 0.0
     text = f"{call.line.count:,} calls, outstanding {percent(busy)} of the window, {spread(call.whole)}"
     return Evidence(text, float(call.line.sum_ns), "ns", "sockets")
-
-
-def _measure(model: Model, call: Exchange) -> Remedy:
-    peer, pid = peer_of(call.line.object), maker_pid(call.line.object)
-    if pid and pid not in {thread.pid for thread in model.threads}:  # a unix socket's, of which the target has one end
-        return fix(f"measure the peer, on this host: perfdiag latency --pid {pid}, if it still has that socket")
-    if peer is None:
-        return fix("measure the peer: run perfdiag latency there")
-    host = "on this host" if peer.local else f"on {plain(peer.address)}"
-    return fix(f"measure the peer, {host}: perfdiag latency --port {peer.port}")

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of, lengths, telling
 from perfdiag.diagnosis.evidence.network.given_up_calls import given_up_calls
+from perfdiag.diagnosis.evidence.network.measuring_peers import measure
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.network.send_buffers import larger_buffer
@@ -32,7 +33,6 @@ from perfdiag.diagnosis.significance import (
     fault,
     fine,
     fix,
-    plain,
     still_waiting,
     total_ns,
     waits,
@@ -198,7 +198,7 @@ def _given_up(model: Model, found: PeerWaits) -> Finding | None:
     """Return the finding of waits that no answer ends: its own timeouts do, or the peer closes; else None."""
     if other := given_up_calls(model, found) or waits_for_the_end(model, found):
         return other
-    return never_answered(model, found.rows, found.name, fix(_where(found.peers))) if found.receives else None
+    return never_answered(model, found.rows, found.name, fix(measure(found.peers))) if found.receives else None
 
 
 def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -> Finding | None:
@@ -206,17 +206,17 @@ def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -
     if found.receives and found.slow and sent.may_be_news(found.waits.count):
         came = f"{sent.received:,} came back for {plural(sent.sent, 'datagram')}"
         may = "late answers or for unsolicited data"
-        return silent(model, group, found.name, _where(found.peers), came=came, may=may)
+        return silent(model, group, found.name, measure(found.peers), came=came, may=may)
     if found.unasked or found.one_way or (found.silent and nothing_came(model, group)):
         came, may = "it asked for nothing meanwhile", "work or for one long answer"
         if found.one_way or nothing_came(model, group):
             came, may = "nothing came", "work or for an answer"
-        look = f"{_look(found.peers)}; or {_where(found.peers)}"
+        look = f"{_look(found.peers)}; or {measure(found.peers)}"
         return silent(model, group, found.name, look, came=came, may=may)
     if found.perhaps_acknowledges and found.slow:
         came = f"half of that in waits of {about(found.typical_ns)}"
         may = "slow answers or for the next of what it acknowledges"
-        return silent(model, group, found.name, _where(found.peers), came=came, may=may)
+        return silent(model, group, found.name, measure(found.peers), came=came, may=may)
     return None
 
 
@@ -245,7 +245,7 @@ def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
         remedies=[
             fix(
                 "see whether anything answers there, and whether a firewall drops the datagrams; or"
-                f" {_where(found.peers)}"
+                f" {measure(found.peers)}"
             )
         ],
         alternatives=["a feed that needs no answer; its sender waits there for something else"],
@@ -320,13 +320,6 @@ def _own_buffer(sockets: list[schema.Socket]) -> bool:
     )
 
 
-def _where(peers: list[Peer]) -> str:
-    if len(peers) != 1 or peers[0].unconnected:
-        return "measure the peer: run perfdiag latency there"
-    host = "on this host" if peers[0].local else f"on {plain(peers[0].address)}"
-    return f"measure the peer, {host}: perfdiag latency --port {peers[0].port}"
-
-
 def _look(peers: list[Peer]) -> str:
     """Return the command that shows who is at the other end, and whether an answer is due."""
     local = len(peers) == 1 and peers[0].local
@@ -336,7 +329,7 @@ def _look(peers: list[Peer]) -> str:
 
 
 def _remedies(found: PeerWaits) -> list[Remedy]:
-    where = fix(_where(found.peers))
+    where = fix(measure(found.peers))
     fewer = fix("ask for the same in fewer round trips: batches, pipelining, a cache, a join instead of a loop")
     if not found.slow:
         return [fewer, where]
