@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Severity
+from perfdiag.diagnosis.rule import Mechanism, Severity
 from perfdiag.recording import schema
 from perfdiag.render.layout import COLUMNS, WIDEST
 from perfdiag.report import assembly as report
@@ -66,6 +66,18 @@ def test_what_is_most_of_the_time_and_no_fault_can_be_made_faster(cpu: str, rest
     )
     shown = plain(made(model, heavy)).splitlines()
     assert any(line.startswith("FASTER   turn CPU-KERNEL-HEAVY off") for line in shown) is advised
+
+
+@pytest.mark.parametrize(("waits", "advised"), [("2 ms", False), ("2 s", True)])
+def test_what_nobody_would_feel_is_no_remedy_of_a_missed_objective(waits: str, advised: bool) -> None:
+    """The only FIX was to renice the very peer that the target waited for, because of <1 % of CPU contention."""
+    model = Builder().thread("app", runq_busy=waits, cpu_user="3 s").model()
+    missed = finding("SLO-BREACH", {}, remedies=[], mechanism=Mechanism.MISSED)
+    contention = finding("CPU-CONTENTION", {"runq.busy": model.ns("runq.busy")}, severity=Severity.INFO)
+    whole = made(model, missed, contention)
+    verdict = msgspec.structs.replace(whole.verdict, ids=[contention.id])
+    shown = plain(msgspec.structs.replace(whole, verdict=verdict))
+    assert ("turn CPU-CONTENTION off" in shown.partition("BUSY TIME")[0]) is advised, shown
 
 
 def test_requests_that_nobody_has_read_are_counted_apart() -> None:

@@ -18,7 +18,7 @@ from perfdiag.report.verdict.sentences import Kind
 
 LINES = 3
 SLO_BREACH = "SLO-BREACH"
-FELT = 0.05  # of the window: of a time that is shorter nobody wants less
+FELT = 0.05  # of the window, or of all requests' time: of what is shorter nobody wants less
 _CALM_LINES = {OK: 2, IDLE_WORD: 1}  # of what is not wrong, unless its first sentence takes more
 _LABELS = {CANNOT_TELL: "CANNOT TELL", OK: "NO PROBLEM", IDLE_WORD: "IDLE"}
 _CANNOT = re.compile(r"^Cannot tell:? *")
@@ -171,15 +171,19 @@ def fix(report: Report, page: Page) -> Section:
 
 def _to_mend(report: Report) -> list[tuple[int, Finding]]:
     """Return the faults, critical ones first; then what is no fault but takes more time than each of them, if the
-    verdict names it."""
+    verdict names it and somebody would feel it."""
     found = sorted(faults(report), key=lambda each: each[1].severity != CRITICAL)
-    largest_ns = max((each.ns for _, each in found), default=0)
+    largest_ns = max([FELT * _whole_ns(report), *(each.ns for _, each in found)])
     larger = [
         (number, each)
         for number, each in enumerate(report.findings, 1)
         if each.severity not in FAULTS and each.ns > largest_ns and each.id in report.verdict.ids
     ]
     return [*found, *larger] if found else []
+
+
+def _whole_ns(report: Report) -> int:
+    return report.request_time.ns if report.request_time else report.busy_ns
 
 
 def is_remedied(report: Report, fault: Finding) -> bool:
@@ -191,11 +195,10 @@ def is_remedied(report: Report, fault: Finding) -> bool:
 
 def _faster(report: Report, page: Page) -> list[Text]:
     """Return the remedy of the finding that is most of the time, though it is no fault: somebody may want it faster."""
-    whole_ns = report.request_time.ns if report.request_time else report.busy_ns
     first = next((each for each in report.findings if each.ns), None)
     if first is None or report.verdict.status != OK or not first.remedy or first.id not in report.verdict.ids:
         return []
-    if 2 * first.ns < whole_ns or first.ns < FELT * report.window.duration_ns:
+    if 2 * first.ns < _whole_ns(report) or first.ns < FELT * report.window.duration_ns:
         return []
     return remedy_lines(first.remedy[0], page, "FASTER   ")
 
