@@ -7,7 +7,7 @@
 #pragma once
 #include "core/maps.bpf.h"
 
-#define SCRIPT_THREADS 256 /* of an interpreter, the newest first */
+#define SCRIPT_THREADS 1024 /* of an interpreter, the newest first; each thread is looked for once */
 
 /* By tgid. */
 LEDGER_SHARED struct {
@@ -56,17 +56,20 @@ static long look_at_thread(__u64 number, void *context)
 }
 
 /* Where an interpreter keeps what it knows of the current thread; 0: it knows no such thread. */
-static __always_inline __u64 thread_of_script(const struct record *record, const struct interpreter *interpreter)
+static __always_inline __u64 thread_of_script(struct record *record, const struct interpreter *interpreter)
 {
 	struct script_search search = { .next = interpreter->next_thread,
 					.id = interpreter->thread_id,
 					.wanted = thread_identity(record),
 					.thread = word_of_user(interpreter->root) };
 
+	if (record->script_thread && word_of_user(record->script_thread + search.id) == search.wanted)
+		return record->script_thread;
 	if (search.thread)
 		search.thread = word_of_user(search.thread + interpreter->first_thread);
 	bpf_loop(SCRIPT_THREADS, look_at_thread, &search, 0);
-	return search.found ? search.thread : 0;
+	record->script_thread = search.found ? search.thread : 0;
+	return record->script_thread;
 }
 
 struct script_place {
@@ -81,50 +84,108 @@ static __always_inline bool owns_frames(const struct record *record, const struc
 	return at == thread_identity(record);
 }
 
-static __always_inline struct script_place find_frames(const struct record *record,
-						       const struct interpreter *interpreter)
+/* Global, as what follows is, so that the verifier walks it once. */
+__weak __noinline int find_frames(struct record *record, struct interpreter *interpreter, struct script_place *place)
 {
-	struct script_place place = { .frame = interpreter->root };
 	__u64 before = 0;
 
+	if (!record || !interpreter || !place)
+		return 0;
+	place->frame = interpreter->root;
+	if (interpreter->native) {
+		place->frame = user_frame_pointer(bpf_get_current_task_btf());
+		return 0;
+	}
 	/* Where nothing tells whose frames these are, they are the first thread's. */
 	if (interpreter->first_thread == SCRIPT_NONE && !interpreter->frame_bytes && record->tid != record->tgid)
-		return (struct script_place){};
+		place->frame = 0;
 	if (interpreter->first_thread != SCRIPT_NONE)
-		place.frame = thread_of_script(record, interpreter);
-	for (int i = 0; i < SCRIPT_STEPS && place.frame && interpreter->steps[i] != SCRIPT_NONE; i++) {
-		before = place.frame;
-		place.frame = word_of_user(before + interpreter->steps[i]);
+		place->frame = thread_of_script(record, interpreter);
+	for (int i = 0; i < SCRIPT_STEPS && place->frame && interpreter->steps[i] != SCRIPT_NONE; i++) {
+		before = place->frame;
+		place->frame = word_of_user(before + interpreter->steps[i]);
 	}
-	if (!place.frame || !interpreter->frame_bytes)
-		return place;
+	if (!place->frame || !interpreter->frame_bytes)
+		return 0;
 	if (!owns_frames(record, interpreter, before))
-		return (struct script_place){};
-	place.end = word_of_user(before + interpreter->array) +
-		    word_of_user(before + interpreter->array_words) * sizeof(__u64);
-	return place;
+		place->frame = 0;
+	place->end = word_of_user(before + interpreter->array) +
+		     word_of_user(before + interpreter->array_words) * sizeof(__u64);
+	return 0;
 }
 
 /* The frame that called another one; 0: none did. */
-static __always_inline __u64 caller_of(const struct interpreter *interpreter, struct script_place place)
+__weak __noinline __u64 caller_of(struct interpreter *interpreter, struct script_place *place)
 {
+	__u64 caller;
+
+	if (!interpreter || !place)
+		return 0;
 	if (interpreter->frame_bytes)
-		return place.frame + interpreter->frame_bytes < place.end ? place.frame + interpreter->frame_bytes : 0;
-	return interpreter->previous == SCRIPT_NONE ? 0 : word_of_user(place.frame + interpreter->previous);
+		return place->frame + interpreter->frame_bytes < place->end ? place->frame + interpreter->frame_bytes
+									    : 0;
+	if (interpreter->previous == SCRIPT_NONE)
+		return 0;
+	caller = word_of_user(place->frame + interpreter->previous);
+	return interpreter->native && caller <= place->frame ? 0 : caller; /* the machine's stack grows downwards */
 }
 
-static __always_inline __u64 code_of(const struct interpreter *interpreter, __u64 frame)
+/* What describes the function of a frame of the machine's stack, by the object that lies there; 0: it is none. */
+static __always_inline __u64 description_of(const struct interpreter *interpreter, __u64 object)
 {
-	__u64 address = SCRIPT_ADDRESS(word_of_user(frame + interpreter->code));
+	__u64 class, kind;
 
+	if (SCRIPT_MARKS(object) != SCRIPT_OBJECT)
+		return 0;
+	class = SCRIPT_ADDRESS(word_of_user(SCRIPT_ADDRESS(object) + interpreter->class));
+	kind = class ? word_of_user(class + interpreter->kind) : 0;
+	return (__u16)kind == interpreter->function_kind
+		       ? word_of_user(SCRIPT_ADDRESS(object) + interpreter->description)
+		       : 0;
+}
+
+__weak __noinline __u64 code_of(struct interpreter *interpreter, __u64 frame)
+{
+	__u64 found, address;
+
+	if (!interpreter)
+		return 0;
+	found = word_of_user(frame + interpreter->code);
+	address = SCRIPT_ADDRESS(interpreter->native ? description_of(interpreter, found) : found);
 	return address ? SCRIPT_CODE(address, word_of_user(address + interpreter->stamp)) : 0;
+}
+
+struct script_walk {
+	struct interpreter *interpreter;
+	struct script_frames *frames;
+	struct script_place place;
+	__u64 last;
+	__u32 count;
+};
+
+/* A function that calls itself is told once. */
+static long look_at_script_frame(__u64 number, void *context)
+{
+	struct script_walk *walk = context;
+	__u32 count = walk->count;
+	__u64 code;
+
+	if (!walk->place.frame || count >= SCRIPT_FRAMES)
+		return 1;
+	code = code_of(walk->interpreter, walk->place.frame);
+	if (code && code != walk->last) {
+		walk->frames->code[count] = walk->last = code;
+		walk->count++;
+	}
+	walk->place.frame = caller_of(walk->interpreter, &walk->place);
+	return 0;
 }
 
 /* Of the current thread. */
 __weak __noinline int read_script_frames(struct record *record, struct script_frames *frames)
 {
+	struct script_walk walk = { .frames = frames };
 	struct interpreter *interpreter;
-	struct script_place place;
 	__u32 tgid;
 
 	if (!record || !frames)
@@ -134,11 +195,9 @@ __weak __noinline int read_script_frames(struct record *record, struct script_fr
 	interpreter = knobs.interpreters ? bpf_map_lookup_elem(&interpreters, &tgid) : NULL;
 	if (!interpreter)
 		return 0;
-	place = find_frames(record, interpreter);
-	for (int i = 0; i < SCRIPT_FRAMES && place.frame; i++) {
-		frames->code[i] = code_of(interpreter, place.frame);
-		place.frame = caller_of(interpreter, place);
-	}
+	walk.interpreter = interpreter;
+	find_frames(record, interpreter, &walk.place);
+	bpf_loop(SCRIPT_WALK, look_at_script_frame, &walk, 0);
 	return 0;
 }
 

@@ -210,6 +210,18 @@ static __always_inline void *user_stack(struct task_struct *task)
 	return (void *)((struct pt_regs *)bpf_task_pt_regs(task))->sp;
 }
 
+/* What the task's code keeps in the register of frame pointers. */
+static __always_inline __u64 user_frame_pointer(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+#if defined(__TARGET_ARCH_x86)
+	return regs->bp;
+#else
+	return regs->regs[29];
+#endif
+}
+
 #if defined(__TARGET_ARCH_x86)
 /*
  * Why a virtual CPU of VMX left its guest.  7172c753c26a ("KVM: VMX: Move common fields of struct vcpu_{vmx,tdx} to a

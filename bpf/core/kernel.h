@@ -221,7 +221,7 @@ struct task_struct {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long bx, r8, r10, cx, dx, si, di, orig_ax, ax, ip, sp;
+	unsigned long bp, bx, r8, r10, cx, dx, si, di, orig_ax, ax, ip, sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {

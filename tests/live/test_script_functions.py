@@ -87,6 +87,18 @@ while (1) {
     $mark = clock(); stock(1000) while clock() < $mark + 0.01;
 }
 """
+NODE = """
+class Shop { prices(n) { let x = 0; for (let i = 0; i < n; i++) x += Math.sqrt(i); return x; } }
+function stock(n) { let x = 0; for (let i = 0; i < n; i++) x += i * 2; return x; }
+const cpu = () => { const used = process.cpuUsage(); return (used.user + used.system) / 1e6; };
+function work(shop) {
+    let mark = cpu(); while (cpu() < mark + 0.03) shop.prices(300000);
+    mark = cpu(); while (cpu() < mark + 0.01) stock(300000);
+}
+console.log(1);
+while (true) work(new Shop());
+"""
+ENDINGS = {"node": "js"}
 KNOWN = range(8, 15)  # the minor versions of CPython whose memory is known
 
 
@@ -137,11 +149,15 @@ def script(tmp_path: Path, name: str, text: str) -> Path:
     return path
 
 
-@pytest.mark.may_skip("php or ruby of a known version")
+@pytest.mark.may_skip("php, ruby or node of a known version")
 @pytest.mark.parametrize(
     ("program", "text", "main"),
-    [("php", PHP, ("Shop::prices (shop.php:2)", "sqrt (internal)")), ("ruby", RUBY, ("prices (shop.ruby:3)",))],
-    ids=["php", "ruby"],
+    [
+        ("php", PHP, ("Shop::prices (shop.php:2)", "sqrt (internal)")),
+        ("ruby", RUBY, ("prices (shop.ruby:3)",)),
+        ("node", NODE, ("prices (shop.js:2)",)),
+    ],
+    ids=["php", "ruby", "node"],
 )
 def test_others(program: str, text: str, main: Sequence[str], attach: Attach, cleanup: Cleanup, tmp_path: Path) -> None:
     model = of_program(program, text, attach, cleanup, tmp_path)
@@ -155,7 +171,7 @@ def of_program(
     options = [*(f"-M{name}" for name in modules), "-e", "1"] if modules else []
     if not found or (options and subprocess.run([found, *options], check=False).returncode):
         pytest.skip(f"{program} is not installed, or only its base")
-    model = recorded(attach, cleanup, [found, script(tmp_path, f"shop.{program}", text)])
+    model = recorded(attach, cleanup, [found, script(tmp_path, f"shop.{ENDINGS.get(program, program)}", text)])
     if not all(each.known for each in model.interpreters):
         pytest.skip(f"this {program} is of a version that is not known")
     return model

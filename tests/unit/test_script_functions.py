@@ -48,6 +48,8 @@ def test_a_function_is_named_by_its_file_and_first_line(frame: str, shown: str) 
     [
         (ENCODE, True),
         ("find_spec (<frozen importlib._bootstrap>:1)", True),
+        ("emit (node:events)", True),
+        ("route (/srv/app/node_modules/express/lib/router.js:9)", False),
         ("render (/usr/lib/python3/dist-packages/jinja2/environment.py:9)", False),
         ("get (/srv/venv/lib/python3.11/site-packages/requests/api.py:62)", False),
         ("split (/usr/lib/ruby/3.1.0/csv/parser.rb:7)", True),
@@ -99,6 +101,15 @@ def test_functions_without_a_name_say_nothing() -> None:
     assert found.hottest()[0].name == f"take_gil ({PYTHON})", "who called it is not what it does"
     (missing,) = not_measured(computing((f"take_gil ({PYTHON})", ["0x7f0000001000", CART])).recording())
     assert "100 of 100 samples of scripts" in missing.what
+
+
+@pytest.mark.parametrize(("file", "without", "said"), [(PYTHON, 30, True), (PYTHON, 20, False), ("node", 60, False)])
+def test_what_is_in_no_script_that_is_known_is_said(file: str, without: int, said: bool) -> None:
+    """Of a subinterpreter nothing was told, and nothing said that something was missing."""
+    builder = computing((f"eval ({file})", [CART]), file=file)
+    builder.stack("cpu", user=[f"eval ({file})"], count=without * 100 // (100 - without), weight="200 ms")
+    missing = not_measured(builder.recording())
+    assert [f"in {file} are in" in each.what for each in missing] == [True] * said
 
 
 def test_the_report_names_what_computes() -> None:

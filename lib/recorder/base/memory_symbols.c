@@ -10,7 +10,7 @@
 #define SEGMENTS_MAX 64
 #define DYNAMIC_MAX 256
 #define CHAIN_MAX 4096 /* symbols of one hash bucket */
-#define LONGEST_SYMBOL 64
+#define LONGEST_SYMBOL 96
 
 bool memory_read(int memory, uint64_t address, void *to, size_t length)
 {

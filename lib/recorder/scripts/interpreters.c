@@ -11,7 +11,8 @@
 
 #define FUNCTION_CHARACTERS 100
 
-static const struct script_language *const languages[] = { &script_perl, &script_php, &script_python, &script_ruby };
+static const struct script_language *const languages[] = { &script_perl, &script_php, &script_python, &script_ruby,
+							   &script_v8 };
 
 static const struct script_language *language_of(const char *name)
 {

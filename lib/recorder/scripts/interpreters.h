@@ -13,6 +13,7 @@
 
 #define SCRIPT_NAME_BYTES 256
 #define SCRIPT_FILE_BYTES 32
+#define SCRIPT_PLACES 16
 #define SCRIPT_FILES 4 /* of a process, that may be interpreters: a program, and the library that does its work */
 
 /* An interpreter that was found, or that is none which is known here: then its root is 0. */
@@ -20,6 +21,7 @@ struct script_program {
 	const struct script_language *language; /* NULL: there is none */
 	const void *layout;			/* of its version, as the language has it */
 	uint64_t mark;				/* what the language tells a function by */
+	uint16_t places[SCRIPT_PLACES]; /* what the interpreter itself says of its layout, as the language has it */
 	struct interpreter interpreter;
 	char file[SCRIPT_FILE_BYTES];
 };

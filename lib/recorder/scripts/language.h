@@ -12,7 +12,7 @@ struct script_language {
 	size_t (*name_of)(int memory, const struct script_program *program, uint64_t code, char *name);
 };
 
-extern const struct script_language script_perl, script_php, script_python, script_ruby;
+extern const struct script_language script_perl, script_php, script_python, script_ruby, script_v8;
 
 /* Control characters become "?". */
 void script_text_clean(char *text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Interpreters that this program plays: the names of their functions, and any bytes instead of these. */
-/* SOURCES: scripts/interpreters.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c base/memory_symbols.c base/process_files.c */
+/* SOURCES: scripts/interpreters.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c scripts/v8.c base/memory_symbols.c base/process_files.c */
 /* LIBS: -rdynamic -Wl,--hash-style=gnu */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,8 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "scripts/language.h"
-#include "check.h"
+#include "played_script.h"
 
 #define MUTATIONS 20000
 
@@ -19,31 +18,7 @@ uint64_t _PyRuntime[128], PyCode_Type[8], executor_globals[128], ruby_current_vm
 const char ruby_version[] = "3.1.2";
 const uint8_t PL_version = 36;
 
-static uint64_t function[64], text[3][64], body[32], path_list[8];
-
-static struct script_program found(const struct script_language *language, const char *name)
-{
-	uint64_t start = (getauxval(AT_PHDR) | 0xfff) - 0xfff;
-	struct loaded_object object = { .memory = open("/proc/self/mem", O_RDONLY),
-					.start = start,
-					.end = start + (1 << 20) };
-	struct script_program program = { .language = language };
-
-	CHECK_NUMBER(language->find(&object, name, &program), 0);
-	close(object.memory);
-	return program;
-}
-
-static ssize_t name_of(const struct script_program *program, char name[SCRIPT_NAME_BYTES + 1])
-{
-	_cleanup_close_ int process = open("/proc/self", O_PATH | O_DIRECTORY);
-	uint64_t stamp = *(uint64_t *)((char *)function + program->interpreter.stamp);
-	ssize_t length = script_function_name(process, program, SCRIPT_CODE((uint64_t)function, stamp), name);
-
-	CHECK(length < SCRIPT_NAME_BYTES);
-	name[length > 0 ? length : 0] = '\0';
-	return length;
-}
+static uint64_t text[3][64], body[32], path_list[8];
 
 static void python_text(uint64_t *object, const char *letters)
 {

@@ -4,12 +4,20 @@ their interpreter is of an unknown version, or they were gone."""
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
 from perfdiag.model.model import NotMeasured
-from perfdiag.model.stacks.symbols import is_named
+from perfdiag.model.stacks.scripts import is_of
+from perfdiag.model.stacks.symbols import is_named, module_of
 from perfdiag.recording.recording import Recording
 
 MOST_FILES_TOLD = 2
 _BY_HAND = "by hand: perf record -g -p PID, then perf report"
 _GONE = "they were gone, or others lay in their place, before they could be read; or there were too many"
+_NO_FRAMES = (
+    "the interpreter shows no frames of these threads: it runs none then, they are of a subinterpreter, or of too many"
+)
+MOST_OUTSIDE = 0.25  # of the samples in an interpreter: it starts, and is not recognised at once
+LEAST_SAMPLES = 100
+# V8 and the code that it makes: what has no frame of a script there is in none, as threads that compile and collect.
+_ON_THE_STACK = ("node", "libnode")
 _SCRIPTS = "by hand: a profiler of that language, as py-spy, rbspy or phpspy"
 # The reason of a line Unnamed: what it means, and what to do.
 REASONS = {
@@ -47,8 +55,26 @@ def not_measured(recording: Recording) -> list[NotMeasured]:
         of_scripts = sum(stack.count for stack in recording.stacks if stack.script)
         what = f"names of the functions that {nameless:,} of {of_scripts:,} samples of scripts are in"
         found.append(NotMeasured(what, _GONE, _SCRIPTS, "symbols"))
+    found += _outside_of_scripts(recording)
     unknown = [printable(each.file) for each in recording.interpreters if not each.known]
     if unknown:
         what = f"functions of the scripts that {first_of(unknown, MOST_FILES_TOLD)} runs"
         found.append(NotMeasured(what, "it is of a version whose memory perfdiag does not know", _SCRIPTS, "symbols"))
     return found
+
+
+def _outside_of_scripts(recording: Recording) -> list[NotMeasured]:
+    """Say how many samples are in an interpreter and in no function of a script that is known."""
+    known = [each.file for each in recording.interpreters if each.known and not each.file.startswith(_ON_THE_STACK)]
+    inside = [
+        stack
+        for stack in recording.stacks
+        if stack.kind == "cpu" and stack.user and (module := module_of(stack.user[0])) and is_of(module, known)
+    ]
+    count, without = (sum(stack.count for stack in stacks) for stacks in (inside, [s for s in inside if not s.script]))
+    if without < MOST_OUTSIDE * max(count, LEAST_SAMPLES):
+        return []
+    what = (
+        f"functions of the scripts that {without:,} of {count:,} samples in {first_of(known, MOST_FILES_TOLD)} are in"
+    )
+    return [NotMeasured(what, _NO_FRAMES, _SCRIPTS, "symbols")]

@@ -10,7 +10,7 @@ from perfdiag.recording import schema
 _OF_LANGUAGE = re.compile(r"/(?:lib(?:64)?(?:/[\w-]+)?|share)/(?:python|ruby/|perl/|perl-base/?)\d?[\d.]*/")
 _INSTALLED = re.compile(r"/(?:site-packages|dist-packages|gems|bundle|site_ruby|vendor_ruby)/|/local/share/perl/")
 _LINE = re.compile(r":\d+\)$")
-_BUILT_IN = ("(<frozen ", "(<string>:")
+_BUILT_IN = ("(<frozen ", "(<string>:", "(node:", " node:")
 
 
 def functions(stack: schema.Stack) -> list[str]:
@@ -51,8 +51,12 @@ def stands_in(stack: schema.Stack, interpreters: Collection[str]) -> str:
 
 
 def _serves_script(frame: str, interpreters: Collection[str]) -> bool:
-    module = module_of(frame)  # named as it was started: "php" may be a link to "php8.2"
-    return (module != "" and any(file.startswith(module) for file in interpreters)) or of_system(frame)
+    return is_of(module_of(frame), interpreters) or of_system(frame)
+
+
+def is_of(module: str, interpreters: Collection[str]) -> bool:
+    """Return whether a module is one of these files, which it may be a link to: "php" of "php8.2"."""
+    return module != "" and any(file.startswith(module) for file in interpreters)
 
 
 def waits_in(stack: schema.Stack) -> str:
@@ -69,6 +73,6 @@ def own_callers(frames: Sequence[str]) -> list[str]:
     while it runs, of that, without what belongs to its language; else all that is in no library of the system."""
     named = [frame for frame in frames[1:] if is_named(frame)]
     scripts = [frame for frame in named if _LINE.search(frame) or frame.endswith(" (jit)")]
-    own = [frame for frame in scripts if not of_language(frame) and " node:" not in frame]
+    own = [frame for frame in scripts if not of_language(frame)]
     outside = [frame for frame in named if not of_system(frame)]
     return [readable(frame) for frame in own or outside]
