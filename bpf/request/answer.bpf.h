@@ -103,6 +103,15 @@ static __always_inline void note_late(struct connection *connection, __u64 ns)
 		connection->paused_ns = ns;
 }
 
+/* What the client has said first is answered, however late: who subscribes to news gets several. */
+static __always_inline void note_late_answer(struct connection *connection, __u64 ns)
+{
+	if (connection->fresh && connection->request == 1)
+		connection->unsure |= UNSURE_LATE_FIRST;
+	else
+		note_late(connection, ns);
+}
+
 /* Nobody has asked: a greeting, or news.  Who sends news may have sent some instead of the answer, too. */
 static __always_inline bool sends_unasked(const struct record *record, struct connection *connection,
 					  const struct socket_id *id, __u64 now)
@@ -110,6 +119,7 @@ static __always_inline bool sends_unasked(const struct record *record, struct co
 	connection->one_way = 0;
 	if (connection->exchange == EXCHANGE_NONE) {
 		connection->tells |= connection->request != 0;
+		connection->fresh &= connection->tls != 0; /* of a handshake nothing is known but that it came first */
 		return true;
 	}
 	if (is_at_later_request(record, connection, id, now)) {
@@ -119,11 +129,11 @@ static __always_inline bool sends_unasked(const struct record *record, struct co
 	if (!is_perhaps_news(record, connection, now))
 		return false;
 	if (connection->exchange == EXCHANGE_ASKED && !connection->tells) {
-		note_late(connection, record->since - record->idled);
+		note_late_answer(connection, record->since - record->idled);
 		return false;
 	}
 	connection->tells = 1;
-	if (connection->exchange == EXCHANGE_ASKED || connection->unsure & UNSURE_LATE)
+	if (connection->exchange == EXCHANGE_ASKED || connection->unsure & (UNSURE_LATE | UNSURE_LATE_FIRST))
 		leave_untimed(connection, now);
 	else
 		end_request(connection);
@@ -143,7 +153,7 @@ static __always_inline void send_answer(struct record *record, struct connection
 	if (connection->exchange == EXCHANGE_ASKED) {
 		note_timeout(record, connection);
 		if (connection->timer_ns && may_be_news(connection, now))
-			note_late(connection, connection->timer_ns); /* to tell that may be what it woke for */
+			note_late_answer(connection, connection->timer_ns); /* to tell that may be what it woke for */
 		end_behind(connection);
 	}
 	serve(record, id, now);

@@ -52,6 +52,15 @@ static __always_inline bool was_never_answered(const struct sock *sock, const st
 	       LOAD(tcp_sock, tcp, bytes_received) > unread_bytes(sock) + length + 1; /* FIN */
 }
 
+/* Is what was read now the first that was said on that connection? */
+static __always_inline bool is_first_word(const struct sock *sock, const struct connection *connection, int length)
+{
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sock;
+
+	return connection->direction == DIRECTION_ACCEPTED && is_tcp(sock) && !LOAD(tcp_sock, tcp, bytes_sent) &&
+	       LOAD(tcp_sock, tcp, bytes_received) <= unread_bytes(sock) + length;
+}
+
 /*
  * The thread reads an answer that it has not waited for in this call, nor for a request of its own: whom it wakes now may
  * have waited for that.
@@ -88,8 +97,10 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	now = bpf_ktime_get_ns();
 	if (!known && !connection->readable_at)
 		connection->readable_at = arrived_ns(sock, now);
-	if (!known)
+	if (!known) {
 		connection->one_way = was_never_answered(sock, connection, length);
+		connection->fresh = is_first_word(sock, connection, length);
+	}
 	begun = connection->readable_at && connection->readable_at < now ? connection->readable_at : now;
 	connection->readable_at = 0;
 	if (connection->direction == DIRECTION_ACCEPTED) {
@@ -273,6 +284,14 @@ static __always_inline bool is_on_its_way(struct sock *sock, const struct connec
 	return tcp && connection->exchange == EXCHANGE_ANSWERED && tcp->snd_una != tcp->write_seq;
 }
 
+static __always_inline void follow_new(struct sock *sock)
+{
+	struct connection *connection = follow(sock, LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
+
+	if (connection)
+		connection->fresh = 1;
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 {
@@ -286,7 +305,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	if (sock->sk_protocol == IPPROTO_TCP && (new == TCP_SYN_SENT || old == TCP_SYN_SENT))
 		connect_state(sock, old, new, now);
 	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && !is_path(sock) && bpf_map_lookup_elem(&accepting, &port))
-		follow(sock, LOAD(sock, sock, __sk_common.skc_family), DIRECTION_ACCEPTED);
+		follow_new(sock);
 	connection = connection_given(sock);
 	if (!connection || (new != TCP_CLOSE && !is_given_up(sock, connection, new) &&
 			    (connection->direction != DIRECTION_ACCEPTED || (!is_hung_up(new) && !is_hung_up(old)))))
