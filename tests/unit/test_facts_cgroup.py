@@ -40,6 +40,7 @@ def version_2(mountinfo: str = UNIFIED) -> Facts:
             f"{service}/cpu.stat": cpu_stat.format(5_000_000, 200, 23, 7_000_000),
             f"{SLICE}/cpu.max": "max 100000\n",
             f"{SLICE}/cpu.stat": cpu_stat.format(1, 0, 0, 0),
+            f"{service}/cpuset.cpus.effective": "1\n",
             f"{service}/memory.max": "536870912\n",
             f"{service}/memory.high": "max\n",
             f"{service}/memory.current": "536866816\n",
@@ -73,6 +74,8 @@ def test_version_2() -> None:
     (io,) = found.io_groups
     assert io.limits == {"8:0": {"rbps": 1048576, "wiops": 120}}
     assert io.counters["8:0"]["rbytes"] == 2200 and io.counters["8:0"]["rios"] == 23 and io.counters["253:0"] == {}
+    (cpuset,) = found.cpuset_groups
+    assert (cpuset.path, cpuset.cpus) == (f"{SLICE}/app.service", "1")
     (pids,) = found.pids_groups
     assert pids.limit == math.inf and pids.current == 23 and pids.refused == 7
 

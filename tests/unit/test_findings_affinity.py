@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.diagnosis.evidence.target import widened_affinity
+from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
 from perfdiag.diagnosis.rule import Severity
+from perfdiag.facts.cgroup import CpusetGroup
 from perfdiag.facts.host_facts import Process
 
 from unit.support import Builder
@@ -54,3 +55,45 @@ def test_described_children_are_widened_if_they_are_held_alike() -> None:
     known = {pid: blank(Process, pid=pid, cpus_allowed=own, thread_cpus={}) for pid, own in cpus.items()}
     remedy = widened_affinity(knowing(builder.model(), processes=known))
     assert remedy and remedy.text == "for pid in 100 200 201; do taskset -acp 0-1 $pid; done"
+
+
+BEHIND = "CPUs 1 of 4, by the cpuset of its control group"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "sets", "text", "undo"),
+    [
+        ("1", ["1"], "echo 0-3 >/sys/fs/cgroup/a/cpuset.cpus", "echo 1 >/sys/fs/cgroup/a/cpuset.cpus"),
+        (
+            "1",
+            ["0-1", "1"],
+            "echo 0-3 >/sys/fs/cgroup/a/cpuset.cpus; echo 0-3 >/sys/fs/cgroup/a/a/cpuset.cpus",
+            "echo 1 >/sys/fs/cgroup/a/a/cpuset.cpus; echo 0-1 >/sys/fs/cgroup/a/cpuset.cpus",
+        ),
+        ("1", ["0-3", "1", "1"], "echo 0-3 >/sys/fs/cgroup/a/a/cpuset.cpus", "echo 1 >/sys/fs/cgroup/a/a/cpuset.cpus"),
+        ("1", ["0-2"], "taskset -acp 0-2 100", "taskset -acp 1 100"),
+        ("1", ["0-3"], "taskset -acp 0-3 100", "taskset -acp 1 100"),
+        ("1", ["garbage"], "taskset -acp 0-3 100", "taskset -acp 1 100"),
+    ],
+)
+def test_no_affinity_reaches_beyond_the_cpuset_of_a_group(allowed: str, sets: list[str], text: str, undo: str) -> None:
+    """taskset was advised in a container of few CPUs, and changed nothing."""
+    builder = Builder(cpus=4).thread("worker", tid=100, cpu_user="400 ms")
+    groups = [
+        CpusetGroup("/sys/fs/cgroup" + "/a" * depth, 2, (100,), depth, depth, cpus)
+        for depth, cpus in enumerate(sets, 1)
+    ]
+    known = {100: blank(Process, pid=100, cpus_allowed=allowed, thread_cpus={})}
+    remedy = widened_affinity(knowing(builder.model(), processes=known, cpuset_groups=groups))
+    assert remedy and (remedy.text, remedy.undo) == (text, undo)
+    assert (remedy.present_value == BEHIND) == text.startswith("echo")
+
+
+def test_a_thread_is_widened_as_far_as_its_group_allows() -> None:
+    builder = Builder(cpus=4).thread("worker", tid=100, cpu_user="400 ms")
+    known = {100: blank(Process, pid=100, cpus_allowed="0-1", thread_cpus={100: "1"})}
+    model = knowing(
+        builder.model(), processes=known, cpuset_groups=[CpusetGroup("/sys/fs/cgroup/a", 2, (100,), 1, 1, "0-1")]
+    )
+    remedy = widened_affinity(model, model.threads[0])
+    assert remedy and remedy.text == "taskset -cp 0-1 100"

@@ -69,6 +69,13 @@ class PidsGroup(Cgroup):
     refused: int | None  # tasks that could not be made in the window, for this limit or one above
 
 
+@dataclass(frozen=True)
+class CpusetGroup(Cgroup):
+    """CPUs that its processes may use, at the start."""
+
+    cpus: str  # "0-3,8"
+
+
 @dataclass
 class Directory:
     """A directory of a hierarchy that targets are in or below."""
@@ -248,6 +255,13 @@ class Reader:
                 if limit is not None:
                     limits.setdefault(device, {})[name] = limit
         return limits
+
+    def cpusets(self) -> Iterator[CpusetGroup]:
+        """Yield the CPUs that groups may use."""
+        for directory, version in self._of("cpuset", "cpuset.cpus.effective"):
+            file = "cpuset.effective_cpus" if version == 1 else "cpuset.cpus.effective"
+            if cpus := self._texts.word(f"{directory.path}/{file}"):
+                yield CpusetGroup(*self._place(directory, version), cpus=cpus)
 
     def pids(self) -> Iterator[PidsGroup]:
         """Yield task limits."""

@@ -20,7 +20,7 @@ from perfdiag.facts import (
     processor,
     storage,
 )
-from perfdiag.facts.cgroup import Cgroup, CpuGroup, IoGroup, MemoryGroup, PidsGroup
+from perfdiag.facts.cgroup import Cgroup, CpuGroup, CpusetGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.clock_limits import ClockLimits, PowerZone
 from perfdiag.facts.file_locks import read_file_locks
 from perfdiag.facts.file_systems import FileSystems, read_file_systems
@@ -290,6 +290,11 @@ class Facts:
     def cpu_groups(self) -> Sequence[CpuGroup]:
         """CPU bandwidth."""
         return list(self._groups.cpu())
+
+    @fact
+    def cpuset_groups(self) -> Sequence[CpusetGroup]:
+        """CPUs that groups may use."""
+        return list(self._groups.cpusets())
 
     @fact
     def memory_groups(self) -> Sequence[MemoryGroup]:

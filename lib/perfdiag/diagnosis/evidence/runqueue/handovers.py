@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.runqueue.competition import all_ns, claims, felt, long_ns
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
-from perfdiag.diagnosis.evidence.target import widened_affinity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism

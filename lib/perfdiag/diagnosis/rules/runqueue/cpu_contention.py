@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
+from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.runqueue.competition import (
     KERNEL_THREADS,
@@ -27,7 +28,6 @@ from perfdiag.diagnosis.evidence.target import (
     idle_class,
     niced,
     subject,
-    widened_affinity,
     yielding,
 )
 from perfdiag.diagnosis.frame import conclude

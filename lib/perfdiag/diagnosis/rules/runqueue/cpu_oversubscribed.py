@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
+from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.runqueue.competition import (
     Competition,
@@ -27,7 +28,7 @@ from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns, queued_ns
 from perfdiag.diagnosis.evidence.runqueue.waiting_requests import waiting_requests
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
-from perfdiag.diagnosis.evidence.target import cpus_of, subject, usable_cpus, widened_affinity
+from perfdiag.diagnosis.evidence.target import cpus_of, subject, usable_cpus
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule

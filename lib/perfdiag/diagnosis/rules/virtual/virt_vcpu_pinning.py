@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
-from perfdiag.diagnosis.evidence.target import cpus_of, subject, widened_affinity
+from perfdiag.diagnosis.evidence.target import cpus_of, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Silence, rule
 from perfdiag.diagnosis.significance import (
