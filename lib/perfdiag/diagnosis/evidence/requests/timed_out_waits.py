@@ -1,5 +1,7 @@
 """Waits inside requests, on futexes, that no thread ended: their own timeouts did."""
 
+from collections.abc import Mapping
+
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.requests.pool_size import pool_size
 from perfdiag.diagnosis.policy import requests_policy
@@ -35,9 +37,15 @@ def _may_end(model: Model, row: Row, each_ns: float) -> bool:
     return one or requests_policy.waits_again_factor * waits.sum_ns < each_ns * waits.count
 
 
-def all_wait_at_once(model: Model) -> int:
-    """Return how many threads serve requests, if all of them are with one for most of the time in which any is; 0 if
-    that is not so, or not known."""
-    number = pool_size(model)
+def all_wait_at_once(model: Model, parked_ns: Mapping[str, int]) -> int:
+    """Return how many threads of a pool serve requests, if all of them are with one for most of the time in which any
+    is; 0 if that is not so, or not known.
+
+    `parked_ns`: for how long requests are parked there, by futex.  The threads of a pool are woken for work where they
+    wait; on a futex that nobody ever wakes a thread waits for a time of its own.
+    """
+    woken = {row.key for row in model.rows_of(PARKED) if row.waker_tid}
+    woken_ns = sum(ns for key, ns in parked_ns.items() if key in woken)
+    number = pool_size(model) if 2 * woken_ns > sum(parked_ns.values()) else 0
     levels = model.requests_inside.levels if model.requests_inside else ()
     return number if number > 1 and 2 * above_ns(levels, number - 1) > above_ns(levels, 0) else 0

@@ -89,7 +89,7 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     unknown = "it is unknown what they wait for: an event may have failed to come" if unproven else ""
     missing = "wake-ups were missed: a thread may have ended some of those waits" if _missed(model) else ""
     looped = 2 * (slept_ns - _slept_ns(model)) > ns
-    number = all_wait_at_once(model) if 2 * parked_ns > ns else 0
+    number = all_wait_at_once(model, parts) if 2 * parked_ns > ns else 0
     code = sleeps_in(model, _serving(model)) if slept_ns > parked_ns else ""
     headline = _LOOPED if looped else f"Threads sleep{f' in {code}' if code else ''} while they serve requests"
     if number:
