@@ -31,6 +31,15 @@ def test_collections_that_take_a_fifth_of_the_window() -> None:
     assert roomy.mechanism is Mechanism.BUSY and "allocate less" in roomy.remedies[0].text
 
 
+def test_what_a_nested_collector_counts_are_phases() -> None:
+    """ "1,221 collections by Shenandoah full" was said of 69, none of which was full."""
+    names = {"sun__gc__collector__0__name": "Shenandoah partial", "sun__gc__collector__1__name": "Shenandoah full"}
+    end = counters(full=1221, full_ns=2 * S, stops=310, **names)
+    found = finding(java(counters(**names), end, "2 s").model(), PRESSURE)
+    assert any(each.text.startswith("1,221 phases of collections by Shenandoah") for each in found.evidence), found
+    assert "collections" not in found.headline + found.claim.replace("garbage collections", "")
+
+
 def test_collections_that_take_little_of_the_window_are_no_fault() -> None:
     """Threads wait for them, because the host has no CPU left for the collector."""
     assert finding(java(NONE, counters(young=9, young_ns=S // 10), "2 s").model(), PRESSURE).severity is Severity.INFO

@@ -120,7 +120,11 @@ def collections_shown(machine: JavaMachine) -> list[Evidence]:
     for collector in machine.collectors:
         if collector.count:
             took = "" if collector.ns is None else f", {duration(collector.ns)} with all threads stopped"
-            text = f"{collector.count:,} collections by {plain(collector.name)}{took}"
+            what = f"collections by {plain(collector.name)}"
+            if machine.is_nested:  # each of their phases counts, whatever kind of collection that belongs to
+                name, _, _ = collector.name.partition(" ")
+                what = f"phases of collections by {plain(name)}"
+            text = f"{collector.count:,} {what}{took}"
             found.append(Evidence(text, float(collector.count), "count", COUNTERS))
     if machine.stopped_ns is not None and machine.window_ns:
         part = machine.stopped_ns / machine.window_ns

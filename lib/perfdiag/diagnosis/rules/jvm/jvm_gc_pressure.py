@@ -64,7 +64,8 @@ def _finding(model: Model, each: Stopped) -> Finding:
     if machine and machine.old and full is not None:
         evidence.append(pool_shown(machine.old))
     evidence += allocation_shown(machine) if machine else []
-    counted = f" in {machine.collections:,} collections" if machine and machine.collections else ""
+    number = machine.collections if machine and not machine.is_nested else 0
+    counted = f" in {number:,} collections" if number else ""
     why = f" (last cause: {machine.cause})" if machine and machine.cause else ""
     return conclude(
         model,
