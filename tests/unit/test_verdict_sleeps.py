@@ -259,9 +259,20 @@ def test_who_computes_for_most_of_the_window_comes_before_who_sleeps_beside() ->
     limit = finding("CPU-BOUND", {"cpu.user": 7 * S}, "It computes.", severity=Severity.INFO)
     _, text = verdict(model, limit)
     assert "sleeps" in text and text.index("computing") < text.index("sleeps"), text
-    model = Builder().thread("busy", cpu_user="3 s").thread("cron", rest="wait.timer").model()
-    _, text = verdict(model, finding("CPU-BOUND", {"cpu.user": 3 * S}, "It computes.", severity=Severity.INFO))
+    model = Builder().thread("busy", cpu_user="2 s").thread("cron", rest="wait.timer").model()
+    _, text = verdict(model, finding("CPU-BOUND", {"cpu.user": 2 * S}, "It computes.", severity=Severity.INFO))
     assert text.index("sleeps") < text.index("computing"), text
+
+
+@pytest.mark.parametrize(("part", "first"), [(0.8, "computing"), (0.4, "sleeps")])
+def test_a_job_with_pauses_is_told_by_its_work_if_that_is_known(part: float, first: str) -> None:
+    """It works for 3 of 10 s: of a job that runs git again and again only its pauses were told."""
+    builder = Builder().thread("job", rest="wait.timer")
+    builder.thread("git", pid=200, wall="3 s", cpu_user="3 s", exited=True)
+    _, text = verdict(
+        builder.model(), finding("CPU-BOUND", {"cpu.user": round(3 * S * part)}, "It.", severity=Severity.INFO)
+    )
+    assert min(("computing", "sleeps"), key=lambda word: text.index(word) if word in text else len(text)) == first, text
 
 
 def test_a_script_sleeps_by_the_program_that_it_starts_again_and_again() -> None:

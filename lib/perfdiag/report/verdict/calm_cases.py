@@ -30,6 +30,7 @@ from perfdiag.report.verdict.situation import Situation
 
 NO_FAULT = "Nothing abnormal was found."
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
+WORKS = 0.25  # of the window: a job that does so much between its pauses is asked about for that
 SLEEPS, IDLE, BLOCKED = "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE"
 
 
@@ -174,8 +175,11 @@ def _advice(it: Situation) -> str:
 
 
 def _works(it: Situation) -> bool:
-    """Return whether it works for so much of the window that this is what its user waits for, whoever sleeps beside."""
-    return it.model.busy_ns >= MOST * it.model.window_ns
+    """Return whether it works for so much of the window that this is what its user waits for, whoever sleeps beside:
+    for most of it, or for less if it is known what takes most of that."""
+    part = it.model.busy_ns / it.model.window_ns if it.model.window_ns else 0.0
+    known = bool(it.largest) and it.largest[0].share >= MOST
+    return part >= (WORKS if known else MOST)
 
 
 def _unseen(it: Situation) -> list[str]:

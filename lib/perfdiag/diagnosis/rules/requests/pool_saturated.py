@@ -72,23 +72,24 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
     does = max((name for name in met.others if name != BOUND), key=lambda name: met.others[name], default="")
     busy = f", mostly {phrase_of(does)}" if does else ""
     more = _remedy(does)
-    headline = f"{workers} are busy{busy}; requests wait to be read"
+    headline = f"{workers} busy{busy}; requests wait to be read"
     computing = sum(met.others.get(name, 0.0) for name in SAMPLED)
     if computing > met.taken / 2:
         work = main_work(model, CpuSamples(model))
         doing = f", mostly {work.where}" if work else ""
-        headline = f"{workers} are busy{doing or ': they compute'}; requests wait"
+        headline = f"{workers} busy{doing or ', computing'}; requests wait"
         busy = doing or busy
         more = work.remedy if work and work.remedy else CHEAPER
     bound = met.others.get(BOUND, 0.0) / met.taken
     if bound >= requests_policy.bound_workers_share:
+        headline = f"{workers} held by clients that say nothing; requests wait to be read"
         busy = f", {percent(bound)} of that time with silent keep-alive connections"
         more = fix("close silent connections sooner (KeepAliveTimeout), or serve them by events; add workers")
     yield conclude(
         model,
         queue_claims(time, taken=True),
         headline=headline,
-        claim=f"{workers} are busy{busy}. Requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
+        claim=f"{workers} busy{busy}. Requests that have arrived wait up to {duration(delays.max_ns)} to be read.",
         mechanism=Mechanism.BUSY,
         severity=Severity.WARNING,
         evidence=[
@@ -125,11 +126,11 @@ def _served(model: Model) -> list[Evidence]:
 
 
 def _workers(model: Model) -> str:
-    """Return "All 4 workers", or without the number if that is not known."""
+    """Return "All 4 workers are", or without the number if that is not known."""
     number = pool_size(model)
-    if number < 2:
-        return "All workers"
-    return "Both workers" if number == 2 else f"All {number} workers"
+    if number == 1:
+        return "The only worker is"
+    return "Both workers are" if number == 2 else f"All {number} workers are" if number else "All workers are"
 
 
 def _at_once(model: Model) -> list[Evidence]:
