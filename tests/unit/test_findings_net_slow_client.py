@@ -8,6 +8,7 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Mechanism, Severity
 from perfdiag.model.requests.request_time import ARRIVING, UNTAKEN
+from perfdiag.recording import schema
 
 from unit.support import Builder
 from unit.support.exchanges import exchange
@@ -149,6 +150,17 @@ def test_a_way_that_takes_no_more_is_slow_below_10_mbit_a_second() -> None:
     assert finding(loop("8 s", **kept).model(), ID).severity is Severity.INFO
     slow = finding(loop("200 s", {"2.05 s": 100}, **kept).model(), ID)
     assert slow.severity is Severity.WARNING and "the network on the way takes no more" in slow.headline
+
+
+@pytest.mark.parametrize(("connections", "new"), [(100, True), (60, False), (None, False)])
+def test_answers_over_new_connections_begin_slowly(connections: int | None, new: bool) -> None:
+    """Of 100 connections for 100 requests the report said that clients read answers."""
+    builder = loop("8 s", untaken_window_ns="0 s", untaken_buffer_ns="0 s")
+    builder.line(schema.RequestsInside(2, [schema.Level(1, 8_500_000_000)], 0, accepted=connections))
+    found = finding(builder.model(), ID)
+    assert found.severity is Severity.INFO and (found.mechanism is Mechanism.MANY) is new
+    assert ("keep-alive" in found.remedies[0].text) is new
+    assert not new or "100 requests came over 100 connections" in found.claim
 
 
 def test_a_client_that_does_not_take_the_answer_of_an_event_loop() -> None:

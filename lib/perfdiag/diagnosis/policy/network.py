@@ -224,6 +224,10 @@ class NetworkPolicy(Family):
         800,
         "A line of 10 Mbit/s: a way that carries a long answer as fast as that is a usual one, however far it goes.",
     )
+    new_connections_share = share(
+        0.8,
+        "Where eight of ten requests have a connection of their own, connections are not kept; some have a second.",
+    )
 
 
 network_policy = NetworkPolicy()

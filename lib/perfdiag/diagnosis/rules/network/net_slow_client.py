@@ -8,8 +8,9 @@ from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.connections import held_ns
 from perfdiag.diagnosis.evidence.network.delayed_acks import lengths, looks_alike, telling
 from perfdiag.diagnosis.evidence.network.delayed_arrivals import arriving_each_ns, delayed_arrivals
+from perfdiag.diagnosis.evidence.network.kept_answers import new_connections, small_buffer
 from perfdiag.diagnosis.evidence.network.peers import connections_of
-from perfdiag.diagnosis.evidence.network.send_buffers import kept_by_buffer, kept_by_way, larger_buffer
+from perfdiag.diagnosis.evidence.network.send_buffers import kept_by_way
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_unknown, not_followed, severity
 from perfdiag.diagnosis.evidence.target import subject
@@ -95,7 +96,8 @@ class _Clients:
     " and waits to send that the client's window held; without a waiting thread, the time with a full send"
     " buffer; what keeps an answer there, the client's window, the network or the buffer's size, is seen each"
     " time it is found full. Slow is 10 ms on average for requests of one name, plus, for answers, the time a line of 1"
-    " Gbit/s needs, or one of 10 Mbit/s where the network keeps them.",
+    " Gbit/s needs, or one of 10 Mbit/s where the network keeps them. Where it does, and nearly each request has a"
+    " connection of its own, the finding says so: a new connection takes a few packets at first.",
     alternatives="Packets to the client are lost (NET-RETRANSMITS); large messages over a slow line.",
     remedies="Put a proxy in front that buffers whole requests and answers; limit how long a client may take.",
     verify="request.arriving, request.untaken and net.send are under 5 % of the time.",
@@ -116,7 +118,7 @@ def slow_client(model: Model) -> Iterable[Outcome]:
     clients = _clients(model)
     unknown = model.request_time is None and clients.severity(model) is not Severity.INFO
     if felt(model, clients.threads_ns, clients.requests_ns) or unknown:
-        yield _small_buffer(model, clients) if _fills_small_buffers(clients) else _finding(model, clients)
+        yield _kept(model, clients) or _finding(model, clients)
     else:
         yield fine_or_unknown(model, ID, "waiting for clients, inside of requests, and for others", RECEIVE, SEND)
 
@@ -199,30 +201,12 @@ def _finding(model: Model, clients: _Clients) -> Finding:
     )
 
 
-def _fills_small_buffers(clients: _Clients) -> bool:
-    return clients.slow and clients.untaken_ns >= clients.arriving_ns and kept_by_buffer(clients.untaken)
-
-
-def _small_buffer(model: Model, clients: _Clients) -> Finding:
-    """Return the finding on answers that clients would take, and the way would carry."""
-    untaken_ns = sum(map(_untaken_ns, clients.untaken))
-    return conclude(
-        model,
-        {UNTAKEN: clients.untaken_ns},
-        headline="Answers wait for room in the own send buffer, which is smaller than the way",
-        claim=(
-            f"Answers waited {duration(untaken_ns)} for room in the send buffer, while the clients' windows and the"
-            " network had room: each connection sends one buffer a round trip."
-        ),
-        mechanism=Mechanism.LIMIT,
-        severity=clients.severity(model),
-        doubts=[not_followed(model)],
-        evidence=_evidence(clients),
-        remedies=[larger_buffer(model), fix("send less: compress answers, or send them in parts")],
-        alternatives=["the client acknowledges late (NET-DELAYED-ACK)"],
-        verify=time_under(model, UNTAKEN),
-        inside=True,
-    )
+def _kept(model: Model, clients: _Clients) -> Finding | None:
+    """Return the finding on answers that clients would take; None if it is clients that do not."""
+    if not clients.untaken_ns or clients.untaken_ns < clients.arriving_ns:
+        return None
+    kept = (clients.untaken, clients.untaken_ns, clients.severity(model), _evidence(clients))
+    return small_buffer(model, *kept) if clients.slow else new_connections(model, *kept)
 
 
 def _claim(model: Model, clients: _Clients) -> str:
