@@ -43,12 +43,17 @@ def congestion(model: Model) -> Iterable[Outcome]:
         model,
         "NET-CONGESTION",
         ("net.send",),
-        lambda rows, socket: held_ns(
-            rows, socket, socket.waits_congestion + (socket.waits_buffer if queues(model, socket) else 0)
-        ),
+        lambda rows, socket: held_ns(rows, socket, _waits(model, socket)),
         _congestion_finding,
         "congestion",
     )
+
+
+def _waits(model: Model, socket: schema.Socket) -> int:
+    """Return how many waits the way held: with the own buffer full those, too, in which packets queue there.  If the
+    reader's window was full more often than that of congestion, its acknowledgements are late because it reads late."""
+    queued = socket.waits_receiver <= socket.waits_congestion and queues(model, socket)
+    return socket.waits_congestion + (socket.waits_buffer if queued else 0)
 
 
 def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:

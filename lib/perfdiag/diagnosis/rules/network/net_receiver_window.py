@@ -13,6 +13,7 @@ from perfdiag.diagnosis.significance import about, brief, duration, fault, fix, 
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, own_calls
 from perfdiag.model.requests.request_time import PEERS
+from perfdiag.recording import schema
 
 
 @rule(
@@ -22,7 +23,8 @@ from perfdiag.model.requests.request_time import PEERS
     meaning="Threads wait in send because the peer's receive window is full: its program reads too slowly, or its"
     " receive buffer is too small for the distance.",
     measured="At each wait in send, what held the connection: the part of waits held by the peer's window, times"
-    " the time waited there. Of calls of an event loop: their bytes in windows of the peer's, a round trip each.",
+    " the time waited there; if that held most of them, the own buffer was full because of it. Of calls of an event"
+    " loop: their bytes in windows of the peer's, a round trip each.",
     alternatives="The reader at the peer is itself held up (CPU, disk, lock); its receive buffer is smaller than"
     " rate times round trip.",
     remedies="Measure the reader at the peer; enlarge its receive buffer (net.ipv4.tcp_rmem there).",
@@ -41,12 +43,19 @@ def receiver_window(model: Model) -> Iterable[Outcome]:
         model,
         "NET-RECEIVER-WINDOW",
         ("net.send",),
-        lambda rows, socket: held_ns(rows, socket, socket.waits_receiver) if asked(socket.object) else 0,
+        lambda rows, socket: held_ns(rows, socket, _waits(socket)) if asked(socket.object) else 0,
         _receiver_finding,
         "waits for receive windows",
     ):
         if not (held and isinstance(outcome, Check)):  # that no thread waits so is not that of the rule
             yield outcome
+
+
+def _waits(socket: schema.Socket) -> int:
+    """Return how many waits the peer's window held: if most, then those with the own buffer full as well, since that
+    empties no faster."""
+    most = socket.waits_receiver > socket.waits_buffer + socket.waits_congestion
+    return socket.waits_receiver + (socket.waits_buffer if most else 0)
 
 
 def _held_call(model: Model, call: Exchange) -> Finding | None:
