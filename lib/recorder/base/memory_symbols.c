@@ -25,6 +25,13 @@ bool memory_says(int memory, uint64_t address, const char *text)
 	return length <= sizeof(bytes) && memory_read(memory, address, bytes, length) && !memcmp(bytes, text, length);
 }
 
+bool memory_text(int memory, uint64_t address, char *text, size_t size)
+{
+	ssize_t length = pread(memory, text, size, (off_t)address);
+
+	return length > 0 && memchr(text, '\0', length);
+}
+
 /* glibc has made addresses of these, musl leaves them as the file has them. */
 static uint64_t absolute(const struct loaded_object *object, uint64_t value)
 {

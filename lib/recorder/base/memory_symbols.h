@@ -20,5 +20,7 @@ struct loaded_object {
 bool memory_read(int memory, uint64_t address, void *to, size_t length);
 /* Whether this text, with the zero behind it, is at an address. */
 bool memory_says(int memory, uint64_t address, const char *text);
+/* The text at an address; false: it does not end within size bytes. */
+bool memory_text(int memory, uint64_t address, char *text, size_t size);
 /* Where the object's dynamic symbol `name` is, with its tables from the first time on: 0, -ENOENT, or -ENOEXEC where its tables make no sense. */
 int memory_symbol(struct loaded_object *object, const char *name, uint64_t *address);

@@ -14,8 +14,6 @@
 
 #define THREADS_LOOKED_AT 512 /* the thread is among the first: only those of a parallel collector come before */
 #define MAPPINGS_LOOKED_AT 65536
-#define LIBRARY "libjvm.so"
-#define DELETED " (deleted)"
 
 /* Names of threads can be read without the lock of the address space, which maps needs. */
 bool hotspot_suspected(pid_t pid)
@@ -38,19 +36,10 @@ bool hotspot_suspected(pid_t pid)
 	return false;
 }
 
-static bool is_library(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	return !strcmp(name, LIBRARY) || !strcmp(name, LIBRARY DELETED);
-}
-
-/* The first libjvm.so that is mapped; its parts are neighbours, with anonymous memory behind them. */
-static int find_library(int process, struct loaded_object *library)
+static int find_library(int process, struct hotspot_library *library)
 {
 	_cleanup_fclose_ FILE *maps = process_file(process, "maps");
 	_cleanup_free_ char *line = NULL;
-	uint64_t inode = 0;
 	size_t capacity = 0;
 
 	if (!maps)
@@ -58,16 +47,25 @@ static int find_library(int process, struct loaded_object *library)
 	for (int i = 0; i < MAPPINGS_LOOKED_AT && getline(&line, &capacity, maps) >= 0; i++) {
 		struct mapping mapping;
 
-		if (!mapping_parse(line, &mapping))
-			continue;
-		if (!inode && mapping.inode && !mapping.offset && is_library(mapping.path)) {
-			inode = mapping.inode;
-			library->start = mapping.start;
-		}
-		if (inode && mapping.inode == inode)
-			library->end = mapping.end;
+		if (mapping_parse(line, &mapping))
+			hotspot_library_add(library, &mapping);
 	}
-	return inode ? 0 : -ENXIO;
+	return library->inode ? 0 : -ENXIO;
+}
+
+int hotspot_perf_memory(struct loaded_object *library, uint64_t *address)
+{
+	uint64_t variable = 0;
+	const struct hotspot_wanted start = { "PerfMemory", "_start", &variable };
+	int err = hotspot_layout_fields(library, &start, 1);
+
+	if (err)
+		return err;
+	if (!variable)
+		return -ENOENT;
+	if (!memory_read(library->memory, variable, address, sizeof(*address)))
+		return -ENOEXEC;
+	return *address ? 0 : -ENODATA;
 }
 
 static void add_way(struct fact_text *fact, const char *way)
@@ -79,7 +77,7 @@ static int read_memory(pid_t pid, size_t limit, struct fact_text *fact)
 {
 	_cleanup_close_ int process = process_open(process_speaker(pid)), memory = -1;
 	_cleanup_free_ uint8_t *copy = NULL;
-	struct loaded_object library = {};
+	struct hotspot_library library = {};
 	uint8_t head[PERF_MEMORY_HEAD];
 	uint64_t address = 0;
 	size_t length;
@@ -93,8 +91,8 @@ static int read_memory(pid_t pid, size_t limit, struct fact_text *fact)
 	memory = openat(process, "mem", O_RDONLY | O_CLOEXEC);
 	if (memory < 0)
 		return -errno;
-	library.memory = memory;
-	err = hotspot_perf_memory(&library, &address);
+	library.object.memory = memory;
+	err = hotspot_perf_memory(&library.object, &address);
 	if (err)
 		return err;
 	length = memory_read(memory, address, head, sizeof(head)) ? perf_memory_used(head) : 0;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/memory_symbols.h"
+#include "base/hotspot_layout.h"
 #include "facts/internal.h"
 
 /* Whether a thread is called as a virtual machine calls one of its own: asking that waits for nothing. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counters of a virtual machine that this program plays: its exported variables, its PerfMemory, and lies of both. */
-/* SOURCES: facts/hotspot.c facts/hotspot_symbols.c facts/hotspot_counters.c base/memory_symbols.c base/process_files.c */
+/* SOURCES: facts/hotspot.c base/hotspot_layout.c facts/hotspot_counters.c base/memory_symbols.c base/process_files.c */
 /* LIBS: -rdynamic -Wl,--hash-style=gnu */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,6 +35,7 @@ const struct field *gHotSpotVMStructs = fields;
 uint64_t gHotSpotVMStructEntryArrayStride = sizeof(struct field);
 uint64_t gHotSpotVMStructEntryTypeNameOffset = offsetof(struct field, type);
 uint64_t gHotSpotVMStructEntryFieldNameOffset = offsetof(struct field, name);
+uint64_t gHotSpotVMStructEntryOffsetOffset = offsetof(struct field, offset);
 uint64_t gHotSpotVMStructEntryAddressOffset = offsetof(struct field, address);
 
 static struct fact_text fact;
