@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Through the hash table that the dynamic loader uses. */
+/* Through a hash table that the dynamic loader uses. */
 #define _GNU_SOURCE
 #include "base/memory_symbols.h"
 #include <elf.h>
@@ -40,7 +40,7 @@ static uint64_t absolute(const struct loaded_object *object, uint64_t value)
 
 static int read_dynamic(struct loaded_object *object, uint64_t address)
 {
-	uint64_t hash = 0;
+	uint64_t hash = 0, old_hash = 0;
 	Elf64_Dyn entry;
 
 	for (int i = 0; i < DYNAMIC_MAX; i++) {
@@ -50,8 +50,10 @@ static int read_dynamic(struct loaded_object *object, uint64_t address)
 		case DT_SYMTAB: object->symbols = absolute(object, entry.d_un.d_ptr); break;
 		case DT_STRTAB: object->names = absolute(object, entry.d_un.d_ptr); break;
 		case DT_GNU_HASH: hash = absolute(object, entry.d_un.d_ptr); break;
+		case DT_HASH: old_hash = absolute(object, entry.d_un.d_ptr); break;
 		case DT_NULL:
-			object->hash = object->symbols && object->names ? hash : 0;
+			object->old_hash = !hash;
+			object->hash = object->symbols && object->names ? hash ?: old_hash : 0;
 			return object->hash ? 0 : -ENOEXEC;
 		}
 	}
@@ -93,11 +95,57 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
+/* 0; -ENOENT: it is another symbol, or not defined here. */
+static int take(const struct loaded_object *object, const char *name, uint64_t index, uint64_t *address)
+{
+	Elf64_Sym symbol;
+
+	if (!memory_read(object->memory, object->symbols + index * sizeof(symbol), &symbol, sizeof(symbol)))
+		return -ENOEXEC;
+	if (symbol.st_shndx == SHN_UNDEF || !memory_says(object->memory, object->names + symbol.st_name, name))
+		return -ENOENT;
+	*address = object->bias + symbol.st_value;
+	return 0;
+}
+
+static uint32_t old_hash_of(const char *name)
+{
+	uint32_t hash = 0;
+
+	while (*name) {
+		hash = (hash << 4) + (uint8_t)*name++;
+		hash = (hash ^ (hash >> 28 << 4)) & 0x0fffffff;
+	}
+	return hash;
+}
+
+/* The table: numbers of buckets and of chains, buckets, chains; a chain goes on until a 0. */
+static int find_by_old_hash(const struct loaded_object *object, const char *name, uint64_t *address)
+{
+	uint32_t head[2], index;
+	uint64_t buckets = object->hash + sizeof(head), at;
+	int err = -ENOENT;
+
+	if (!memory_read(object->memory, object->hash, head, sizeof(head)) || !head[0])
+		return -ENOEXEC;
+	at = buckets + old_hash_of(name) % head[0] * sizeof(index);
+	for (int i = 0; i < CHAIN_MAX && err == -ENOENT; i++) {
+		if (!memory_read(object->memory, at, &index, sizeof(index)))
+			return -ENOEXEC;
+		if (!index)
+			break;
+		err = take(object, name, index, address);
+		at = buckets + ((uint64_t)head[0] + index) * sizeof(index);
+	}
+	return err;
+}
+
 /* The table: numbers of buckets, of symbols before the first, of words of the filter; filter, buckets, chains. */
 static int find(const struct loaded_object *object, const char *name, uint64_t *address)
 {
 	uint32_t head[4], hash = hash_of(name), index, other = 0;
 	uint64_t buckets;
+	int err = -ENOENT;
 
 	if (!memory_read(object->memory, object->hash, head, sizeof(head)) || !head[0])
 		return -ENOEXEC;
@@ -106,28 +154,21 @@ static int find(const struct loaded_object *object, const char *name, uint64_t *
 		return -ENOEXEC;
 	if (index < head[1])
 		return -ENOENT;
-	for (int i = 0; i < CHAIN_MAX && !(other & 1); i++, index++) {
-		Elf64_Sym symbol;
-
+	for (int i = 0; i < CHAIN_MAX && !(other & 1) && err == -ENOENT; i++, index++) {
 		if (!memory_read(object->memory, buckets + ((uint64_t)head[0] + (index - head[1])) * sizeof(other),
 				 &other, sizeof(other)))
 			return -ENOEXEC;
-		if ((other | 1) != (hash | 1))
-			continue;
-		if (!memory_read(object->memory, object->symbols + (uint64_t)index * sizeof(symbol), &symbol,
-				 sizeof(symbol)))
-			return -ENOEXEC;
-		if (symbol.st_shndx == SHN_UNDEF || !memory_says(object->memory, object->names + symbol.st_name, name))
-			continue;
-		*address = object->bias + symbol.st_value;
-		return 0;
+		if ((other | 1) == (hash | 1))
+			err = take(object, name, index, address);
 	}
-	return -ENOENT;
+	return err;
 }
 
 int memory_symbol(struct loaded_object *object, const char *name, uint64_t *address)
 {
 	int err = object->hash ? 0 : read_tables(object);
 
-	return err ?: find(object, name, address);
+	if (err)
+		return err;
+	return object->old_hash ? find_by_old_hash(object, name, address) : find(object, name, address);
 }

@@ -14,6 +14,7 @@ struct loaded_object {
 	int memory; /* descriptor of /proc/PID/mem */
 	uint64_t start, end;
 	uint64_t bias, symbols, names, hash; /* its tables, once they were read; hash 0: they were not */
+	bool old_hash;			     /* DT_HASH: it has no DT_GNU_HASH, as a libjvm.so of before JDK 17 */
 };
 
 /* The whole length or nothing. */
