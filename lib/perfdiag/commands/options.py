@@ -110,7 +110,7 @@ apps_option = click.option(
     "--no-apps",
     is_flag=True,
     help="Do not recognise what program it is: read no counters of Java virtual machines, no waits of PostgreSQL, no"
-    " SQL statements, no functions of scripts.",
+    " SQL statements, no functions of scripts, no methods of Java.",
 )
 
 

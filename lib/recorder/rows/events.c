@@ -107,7 +107,7 @@ int events_open(struct recorder *recorder)
 	if (!ring)
 		return -errno;
 	recorder->ring_fd = ring_buffer__epoll_fd(ring);
-	user_symbols_read_scripts(!recorder->options.no_apps);
+	user_symbols_read_memory(!recorder->options.no_apps);
 	for (size_t i = 0; i < recorder->options.pid_count; i++)
 		if (!recorder->options.on_exec[i])
 			user_symbols_meet(recorder->options.pids[i], false);

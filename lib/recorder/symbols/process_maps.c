@@ -155,20 +155,22 @@ static struct mapped_file *file_of(struct mapped_files *all, pid_t pid, const st
 	return file;
 }
 
-/* Finds those that have no file yet; both are in order of addresses. */
+/* Finds those that have no file yet; both are in order of addresses.  library NULL: its memory is not wanted. */
 static void walk(FILE *maps, pid_t pid, const char *comm, struct lookup *lookups, size_t count,
-		 struct mapped_files *files)
+		 struct mapped_files *files, struct hotspot_library *library)
 {
 	struct lookup *next = lookups, *end = lookups + count;
 	_cleanup_free_ char *line = NULL;
 	struct mapping mapping;
 	size_t capacity = 0;
 
-	while (next < end && getline(&line, &capacity, maps) >= 0) {
+	while ((next < end || library) && getline(&line, &capacity, maps) >= 0) {
 		_cleanup_free_ char *name = NULL;
 
 		if (!mapping_parse(line, &mapping))
 			continue;
+		if (library)
+			hotspot_library_add(library, &mapping);
 		while (next < end && next->address < mapping.start)
 			next++;
 		for (; next < end && next->address < mapping.end; next++) {
@@ -194,7 +196,8 @@ static void read_comm(int process, char *comm, size_t size)
 	comm[strcspn(comm, "\n")] = 0;
 }
 
-int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct mapped_files *files)
+int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct mapped_files *files,
+		      struct hotspot_library *library)
 {
 	const struct remembered_maps *remembered = remembered_maps_find(pid);
 	_cleanup_fclose_ FILE *before = NULL, *now = NULL;
@@ -204,6 +207,7 @@ int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct ma
 	uint64_t start_ticks;
 	char comm[32] = "";
 
+	library->object.memory = -1;
 	if (process >= 0 && !process_start_ticks(process, &start_ticks)) {
 		if (has_text && start_ticks != remembered->start_ticks)
 			return -ESTALE;
@@ -214,12 +218,14 @@ int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct ma
 		return -ESTALE;
 	if (now) {
 		read_comm(process, comm, sizeof(comm));
-		walk(now, speaker, comm, lookups, count, files);
+		walk(now, speaker, comm, lookups, count, files, remembered_maps_reads_memory() ? library : NULL);
+		if (library->inode)
+			library->object.memory = openat(speaking, "mem", O_RDONLY | O_CLOEXEC);
 	}
 	/* What it had mapped before: it has ended since, or closed a library, or become another program. */
 	if (has_text)
 		before = fmemopen(remembered->text, remembered->length, "r");
 	if (before)
-		walk(before, 0, "", lookups, count, files);
+		walk(before, 0, "", lookups, count, files, NULL);
 	return now || before ? 0 : -ESRCH;
 }

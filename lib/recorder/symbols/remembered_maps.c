@@ -27,7 +27,7 @@ static struct remembered_maps known[PROCESSES];
 static size_t all_bytes;
 static struct helper helper;
 static const struct helper_task remembering = { "perfdiag-maps", OF_MAPS, maps_child };
-static bool reads_scripts;
+static bool reads_memory;
 static unsigned int outstanding; /* answers that are to come */
 static int64_t progress_ms, taken_ms;
 
@@ -187,7 +187,7 @@ static bool send_question(pid_t pid, uint64_t code, int64_t now)
 {
 	struct maps_question question = { .pid = pid, .code = code };
 
-	if (!helper.pid && helper_start(&helper, &remembering, &reads_scripts))
+	if (!helper.pid && helper_start(&helper, &remembering, &reads_memory))
 		return false;
 	if (!outstanding)
 		progress_ms = now;
@@ -213,9 +213,14 @@ bool remembered_maps_ask_name(pid_t pid, uint64_t code)
 	return !too_many(&names, now) && send_question(pid, code, now);
 }
 
-void user_symbols_read_scripts(bool read)
+void user_symbols_read_memory(bool read)
 {
-	reads_scripts = read;
+	reads_memory = read;
+}
+
+bool remembered_maps_reads_memory(void)
+{
+	return reads_memory;
 }
 
 bool user_symbols_interpreter(pid_t pid, struct interpreter *ret)

@@ -34,6 +34,7 @@ const struct remembered_maps *remembered_maps_find(pid_t pid);
 /* The nth of the processes that are known, in no particular order; 0: there are no more. */
 pid_t remembered_maps_pid(size_t n);
 
+bool remembered_maps_reads_memory(void); /* as user_symbols_read_memory() was told */
 /* Asks for the name of a script's function (scripts/interpreters.h); the answer goes to script_names_take(). */
 bool remembered_maps_ask_name(pid_t pid, uint64_t code); /* false: not now */
 

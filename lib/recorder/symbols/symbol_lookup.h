@@ -2,7 +2,7 @@
 /*
  * Inside the forked child of user_symbols_resolve(): addresses on their way to a name.  First everything that needs
  * a privilege is opened (process_maps.c), then the privileges are given up, and only then bytes that somebody else
- * wrote are interpreted (elf_symbols.c, perf_map.c).
+ * wrote are interpreted (hotspot_code.c, elf_symbols.c, perf_map.c).
  */
 #pragma once
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include "base/hotspot_layout.h"
 #include "symbols/symbols.h"
 
 /* Where files of debugging symbols lie; they are opened late, by what a program says of its build. */
@@ -39,14 +40,21 @@ struct lookup {
 	bool named;
 	const char *symbol; /* best so far */
 	uint64_t symbol_start;
+	char *of_machine; /* what a virtual machine's memory says, NULL: nothing; for want of a better name */
+	bool is_method;	  /* of_machine */
 };
 
-/* Finds the mapped files of one process's addresses, sorted by address, and opens each file once. */
-int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct mapped_files *files);
+/*
+ * Finds the mapped files of one process's addresses, sorted by address, and opens each file once; and the memory of the
+ * process, if it is a virtual machine of HotSpot and memory may be read, else `memory` is -1.
+ */
+int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct mapped_files *files,
+		      struct hotspot_library *library);
 int perf_map_open(pid_t pid); /* a descriptor or -errno */
 
 /* Name all they can of lookups in one file or of one process; sort them on the way. */
 void elf_symbols_find(struct mapped_file *file, struct lookup *lookups, size_t count, FILE *results);
+void hotspot_symbols_find(struct loaded_object *library, struct lookup *lookups, size_t count); /* in of_machine */
 void perf_map_find(int fd, struct lookup *lookups, size_t count, FILE *results);
 
 /* Tells the parent: "function (module)", or the place if symbol is NULL. */

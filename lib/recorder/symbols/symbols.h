@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Names for addresses.  Kernel: /proc/kallsyms.  User space: the symbol tables of the files that a process maps, and
- * perf maps (/tmp/perf-PID.map) for code made at run time.  User space is asked in a forked child with a deadline:
- * opening a binary on a dead mount never returns.  The child gives up all privileges before it parses anything.
+ * for code made at run time perf maps (/tmp/perf-PID.map), or the memory of Java's virtual machine.  User space is asked
+ * in a forked child with a deadline: opening a binary on a dead mount never returns.  The child gives up all privileges
+ * before it parses anything.
  * C++ and Rust names stay mangled: undoing that is for whoever shows them.
  */
 #pragma once
@@ -62,8 +63,11 @@ const char *user_symbols_broke_in(void);
  * doubled, or it has become another program (after_exec).
  */
 void user_symbols_meet(pid_t pid, bool after_exec);
-/* Whether to look for interpreters of scripts in the processes that are met; by default not. */
-void user_symbols_read_scripts(bool read);
+/*
+ * Whether the memory of processes may be read for names: those of scripts, by looking for interpreters in the processes
+ * that are met, and those of Java's methods; by default not.
+ */
+void user_symbols_read_memory(bool read);
 /* The interpreter of scripts that a process is, root 0 where it is none; false: nothing new is known of it. */
 bool user_symbols_interpreter(pid_t pid, struct interpreter *ret);
 /* Ends the helper and forgets all processes; until then the helper waits for more, as a child of the caller. */

@@ -19,9 +19,11 @@
 #define NOBODY 65534
 #define LARGEST_DATA_BYTES (256 * 1024 * 1024) /* a hostile ELF file can ask for tables of any size */
 
-struct perf_map {
+/* A process with addresses, and where it says what code it made. */
+struct maker {
 	pid_t pid;
-	int fd;
+	int perf_map; /* -1: none */
+	struct hotspot_library java;
 };
 
 void lookup_report(struct lookup *lookup, const char *symbol, size_t length, const char *module, FILE *results)
@@ -124,29 +126,27 @@ static size_t begin(struct lookup *lookups, const struct user_address *addresses
 	return wanted;
 }
 
-_Noreturn void symbols_child(const struct user_address *addresses, size_t count, int results_fd,
-			     unsigned int deadline_ms)
+/* Everything that needs a privilege. */
+static size_t open_all(struct lookup *lookups, size_t count, struct mapped_files *files, struct maker *makers)
 {
-	struct lookup *lookups = calloc(count, sizeof(*lookups));
-	struct perf_map *maps = calloc(count, sizeof(*maps));
-	struct mapped_files files = {};
-	size_t map_count = 0;
-	FILE *results = fdopen(results_fd, "we");
+	size_t maker_count = 0;
 
-	if (!lookups || !maps || !results)
-		_exit(1);
-	count = begin(lookups, addresses, count);
 	for (size_t from = 0, end; from < count; from = end) {
+		struct maker *maker = &makers[maker_count];
 		pid_t pid = lookups[from].pid;
 
 		end = slice_end(lookups, count, from, pid);
-		if (process_maps_find(pid, lookups + from, end - from, &files))
+		maker->pid = pid;
+		if (process_maps_find(pid, lookups + from, end - from, files, &maker->java))
 			continue;
-		maps[map_count] = (struct perf_map){ .pid = pid, .fd = perf_map_open(pid) };
-		map_count += maps[map_count].fd >= 0;
+		maker->perf_map = perf_map_open(pid);
+		maker_count++;
 	}
-	symbols_confine(results_fd, deadline_ms);
+	return maker_count;
+}
 
+static void name_by_files(struct lookup *lookups, size_t count, FILE *results)
+{
 	qsort(lookups, count, sizeof(*lookups), compare_files);
 	for (size_t from = 0, end; from < count; from = end) {
 		struct mapped_file *file = lookups[from].file;
@@ -162,17 +162,71 @@ _Noreturn void symbols_child(const struct user_address *addresses, size_t count,
 		elf_symbols_find(file, lookups + from, end - from, results);
 	}
 	qsort(lookups, count, sizeof(*lookups), compare_addresses);
-	for (size_t from = 0, end, map = 0; from < count && map < map_count; from = end) {
+}
+
+static void name_by_memory(struct maker *maker, struct lookup *lookups, size_t count, FILE *results)
+{
+	if (maker->java.object.memory < 0)
+		return;
+	say_what_is_read("the memory of a Java virtual machine", results);
+	hotspot_symbols_find(&maker->java.object, lookups, count);
+	close(maker->java.object.memory);
+}
+
+static void name_by_perf_map(struct maker *maker, struct lookup *lookups, size_t count, FILE *results)
+{
+	if (maker->perf_map < 0)
+		return;
+	say_what_is_read("a perf map", results);
+	perf_map_find(maker->perf_map, lookups, count, results);
+}
+
+static void name_by_makers(struct maker *makers, size_t maker_count, struct lookup *lookups, size_t count,
+			   void (*name)(struct maker *, struct lookup *, size_t, FILE *), FILE *results)
+{
+	for (size_t from = 0, end, maker = 0; from < count && maker < maker_count; from = end) {
 		end = slice_end(lookups, count, from, pid);
-		if (lookups[from].pid != maps[map].pid)
-			continue;
-		say_what_is_read("a perf map", results);
-		perf_map_find(maps[map++].fd, lookups + from, end - from, results);
+		if (lookups[from].pid == makers[maker].pid)
+			name(&makers[maker++], lookups + from, end - from, results);
 	}
-	for (size_t i = 0; i < count; i++)
-		if (!lookups[i].named && !lookups[i].only_code && lookups[i].file)
-			lookup_report(&lookups[i], NULL, 0, lookups[i].file->name, results);
+}
+
+static void report_the_rest(struct lookup *lookups, size_t count, FILE *results)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct lookup *lookup = &lookups[i];
+
+		if (lookup->named || !lookup->file)
+			continue;
+		if (lookup->of_machine)
+			lookup_report(lookup, lookup->of_machine, strlen(lookup->of_machine),
+				      lookup->is_method ? "jit" : "libjvm.so", results);
+		else if (!lookup->only_code)
+			lookup_report(lookup, NULL, 0, lookup->file->name, results);
+	}
 	fwrite(&(struct symbol_record){ .index = INDEX_DONE }, sizeof(struct symbol_record), 1, results);
 	fflush(results);
+}
+
+_Noreturn void symbols_child(const struct user_address *addresses, size_t count, int results_fd,
+			     unsigned int deadline_ms)
+{
+	struct lookup *lookups = calloc(count, sizeof(*lookups));
+	struct maker *makers = calloc(count, sizeof(*makers));
+	struct mapped_files files = {};
+	FILE *results = fdopen(results_fd, "we");
+	size_t maker_count;
+
+	if (!lookups || !makers || !results)
+		_exit(1);
+	count = begin(lookups, addresses, count);
+	maker_count = open_all(lookups, count, &files, makers);
+	symbols_confine(results_fd, deadline_ms);
+
+	/* Memory is closed before a library, which a hostile file may break, reads any file. */
+	name_by_makers(makers, maker_count, lookups, count, name_by_memory, results);
+	name_by_files(lookups, count, results);
+	name_by_makers(makers, maker_count, lookups, count, name_by_perf_map, results);
+	report_the_rest(lookups, count, results);
 	_exit(0);
 }

@@ -2,9 +2,9 @@
 /*
  * No test but a tool of tests: resolve PID ADDRESS... prints a line each: the name, or - when there is none; and on
  * stderr what the recording then says of those that lack something.  With --later it meets the process, says so when
- * its files are known, and resolves when it is told to.
+ * its files are known, and resolves when it is told to.  With --memory it may read that of the process.
  */
-/* SOURCES: symbols/unnamed_addresses.c output/json.c output/output.c symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c scripts/interpreters.c scripts/script_names.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c base/memory_symbols.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/go_symbols.c symbols/perf_map.c base/capabilities.c */
+/* SOURCES: symbols/unnamed_addresses.c output/json.c output/output.c symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c scripts/interpreters.c scripts/script_names.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c base/memory_symbols.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/go_symbols.c symbols/perf_map.c symbols/hotspot_code.c base/hotspot_layout.c base/capabilities.c */
 /* LIBS: -lelf -llzma -lseccomp */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +26,13 @@ int main(int argc, char **argv)
 	struct unnamed unnamed = {};
 	struct output output = {};
 	struct json json = {};
-	bool later = argc > 1 && !strcmp(argv[1], "--later");
+	bool later = argc > 1 && !strcmp(argv[1], "--later"), memory = argc > 1 && !strcmp(argv[1], "--memory");
 	struct user_address *addresses = calloc(argc, sizeof(*addresses));
 	int count;
 
-	argv += later;
-	count = argc - later - 2;
+	user_symbols_read_memory(memory);
+	argv += later || memory;
+	count = argc - (later || memory) - 2;
 	if (later)
 		meet(atoi(argv[1]));
 
