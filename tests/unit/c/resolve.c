@@ -4,7 +4,7 @@
  * stderr what the recording then says of those that lack something.  With --later it meets the process, says so when
  * its files are known, and resolves when it is told to.  With --memory it may read that of the process.
  */
-/* SOURCES: symbols/unnamed_addresses.c output/json.c output/output.c symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c scripts/interpreters.c scripts/script_names.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c base/memory_symbols.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/go_symbols.c symbols/perf_map.c symbols/hotspot_code.c base/hotspot_layout.c base/capabilities.c */
+/* SOURCES: symbols/unnamed_addresses.c output/json.c output/output.c symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c scripts/interpreters.c scripts/script_names.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c scripts/v8.c base/memory_symbols.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/go_symbols.c symbols/perf_map.c symbols/hotspot_code.c base/hotspot_layout.c base/capabilities.c */
 /* LIBS: -lelf -llzma -lseccomp */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* This program exports what PostgreSQL exports, and asks about itself and about damaged copies of itself. */
-/* SOURCES: apps/exports.c apps/sessions.c symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c scripts/interpreters.c scripts/script_names.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c base/memory_symbols.c output/json.c output/output.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/go_symbols.c symbols/perf_map.c symbols/hotspot_code.c base/hotspot_layout.c base/capabilities.c base/receive.c base/passed_descriptors.c */
+/* SOURCES: apps/exports.c apps/sessions.c symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c scripts/interpreters.c scripts/script_names.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c scripts/v8.c base/memory_symbols.c output/json.c output/output.c base/process_files.c symbols/symbols_child.c symbols/symbols_filter.c symbols/process_maps.c symbols/elf_symbols.c symbols/go_symbols.c symbols/perf_map.c symbols/hotspot_code.c base/hotspot_layout.c base/capabilities.c base/receive.c base/passed_descriptors.c */
 /* LIBS: -lelf -llzma -lseccomp -rdynamic */
 #define _GNU_SOURCE
 #include <elf.h>

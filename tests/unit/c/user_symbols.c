@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The parent's side against children that do what they should not. */
-/* SOURCES: symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c scripts/interpreters.c scripts/script_names.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c base/memory_symbols.c output/json.c output/output.c base/process_files.c base/capabilities.c */
+/* SOURCES: symbols/user_symbols.c base/helper.c symbols/remembered_maps.c symbols/maps_child.c scripts/interpreters.c scripts/script_names.c scripts/perl.c scripts/php.c scripts/python.c scripts/ruby.c scripts/v8.c base/memory_symbols.c output/json.c output/output.c base/process_files.c base/capabilities.c */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
