@@ -200,7 +200,7 @@ struct record {
 	__u64 run_ns; /* the kernel's clock of its time on a CPU, at switch-out; in a copy: how far it went on since */
 	__u64 start;  /* its window begins here */
 	__u64 fault_inode; /* struct inode whose pages the last fault wanted, 0: none since the last wait */
-	__u64 read_inode;  /* struct inode of the file that the open wait reads, 0: none */
+	__u64 file_inode;  /* struct inode of the file that the open wait reads, or flushes; 0: none */
 	__u64 awaited;	   /* struct sock that the open wait receives from, AWAITED_PIPE: it reads a pipe, 0: neither */
 	__u32 waker;	   /* who ended the last wait, or kept it waiting longest; 0: interrupt or unknown */
 	__u32 last_syscall;	  /* number of the last system call seen, for restart_syscall */

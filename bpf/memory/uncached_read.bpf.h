@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the target reads that is not in memory, by file. */
+/* What the target reads that is not in memory, and what it flushes, by file. */
 #pragma once
 #include "wait/file.bpf.h"
 
@@ -18,18 +18,20 @@ static __always_inline struct file_sum *sum_of_file(struct inode *inode)
 	return FIND_OR_MAKE(files, &object, COUNTER_FILES_FULL, NULL);
 }
 
-/* A wait for a read is over; the thread is still in the call, which holds the file. */
-__weak __noinline int book_file_read(struct record *record, __u64 ns)
+/* A wait for a read, or a flush, is over; the thread is still in the call, which holds the file. */
+__weak __noinline int book_file(struct record *record, __u64 ns)
 {
+	bool flushes;
 	struct file_sum *sum;
 
 	if (!record || record->taken)
 		return 0;
-	sum = sum_of_file((struct inode *)record->read_inode);
-	record->read_inode = 0;
-	if (sum) {
-		__sync_fetch_and_add(&sum->waits, 1);
-		__sync_fetch_and_add(&sum->ns, ns);
-	}
+	sum = sum_of_file((struct inode *)record->file_inode);
+	record->file_inode = 0;
+	if (!sum)
+		return 0;
+	flushes = record->account == ACCOUNT_DISK_FLUSH;
+	__sync_fetch_and_add(flushes ? &sum->flushes : &sum->waits, 1);
+	__sync_fetch_and_add(flushes ? &sum->flush_ns : &sum->ns, ns);
 	return 0;
 }

@@ -283,8 +283,8 @@ __weak __noinline __u64 book_wait(struct record *record, __u64 now)
 		record->left.halted_ns += end - record->since;
 	if (detail)
 		vote_for_waker(detail, record->waker);
-	if (record->read_inode)
-		book_file_read(record, end - record->since);
+	if (record->file_inode)
+		book_file(record, end - record->since);
 	if (record->said)
 		book_said(record, end - record->since);
 	return end;

@@ -14,7 +14,7 @@ struct blocked {
 	bool other_task;  /* not the current one */
 	bool serves;	  /* out: a client's request may end it */
 	bool needs_stack; /* out: the answer would be better with a marker */
-	__u64 read_inode; /* out: struct inode of the file that a wait for a disk reads, 0: none */
+	__u64 file_inode; /* out: struct inode of the file that a wait for a disk reads, or flushes; 0: none */
 	__u64 awaited;	  /* out: as in struct record */
 	struct call call;
 };

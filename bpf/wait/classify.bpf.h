@@ -195,7 +195,8 @@ __weak __noinline int classify(struct record *record, struct blocked *blocked)
 		wait = WAIT(account, 0);
 	record->account = wait.account;
 	record->object = wait.object;
-	record->read_inode = wait.account == ACCOUNT_DISK_READ ? blocked->read_inode : 0;
+	record->file_inode =
+		wait.account == ACCOUNT_DISK_READ || wait.account == ACCOUNT_DISK_FLUSH ? blocked->file_inode : 0;
 	record->awaited = blocked->awaited;
 	if (knobs.databases)
 		ask_database(record, blocked);

@@ -33,6 +33,7 @@ static __always_inline struct wait classify_regular(struct blocked *blocked, str
 	/* Disks are waited for in deep sleep: whoever sleeps lightly waits for what a pseudo file tells (pidfd, /proc). */
 	if (class != SYSCALL_LOCK && !blocked->in_iowait && !(blocked->state & TASK_UNINTERRUPTIBLE))
 		return WAIT(ACCOUNT_WAIT_EVENTS, 0);
+	blocked->file_inode = (__u64)LOAD(file, open->file, f_inode);
 	if (class == SYSCALL_FSYNC)
 		return WAIT(ACCOUNT_DISK_FLUSH, OBJECT(OBJECT_DEVICE, open->device));
 	if (class == SYSCALL_LOCK)
@@ -44,7 +45,6 @@ static __always_inline struct wait classify_regular(struct blocked *blocked, str
 		wait.account = ACCOUNT_DISK_WRITE;
 	else
 		wait.account = ACCOUNT_DISK_READ;
-	blocked->read_inode = (__u64)LOAD(file, open->file, f_inode);
 	if (blocked->in_iowait && class == SYSCALL_FD_READ)
 		return wait;
 	return ask_stack(blocked, wait);

@@ -26,7 +26,10 @@ def test_a_slow_disk(kind: str, tmp_path: Path, cleanup: Cleanup, start: Start, 
     disk = cleanup.enter_context(slow_disk(tmp_path, kind, **speed, fill={"read.data": 32}))
     for mode in ("fdatasync", "fsync", "O_SYNC"):
         flush = start("flush", "--mode", mode, "--count", 23, "--file", disk.mountpoint / mode)
-        check_flush(disk, kind, *record(flush))
+        recording, truth = record(flush)
+        check_flush(disk, kind, recording, truth)
+        (file,) = [each for each in recording.of(schema.FileFlush) if each.object.endswith(f":{mode}")]
+        assert file.waits >= truth["count"] and file.sum_ns >= 0.9 * truth["flush_ns"], (file, truth)
     for mode in ("direct", "buffered", "write"):
         read = start("read", "--mode", mode, "--count", 31, "--file", disk.mountpoint / "read.data")
         check_read(disk, *record(read))

@@ -49,6 +49,25 @@ def test_a_slow_device_is_a_fault(account: str) -> None:
     assert found.mechanism is Mechanism.SLOW and found.claims[account, "device:254:0"] == 6_000_000_000
 
 
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([], "at flushes"),
+        ([("file:254:0:12:counts.db-wal", "5 s")], "at flushes of counts.db-wal"),
+        ([("file:254:0:12:a", "1 s"), ("file:254:0:13:b", "3 s")], "at flushes of b and a"),
+        ([(f"file:254:0:{n}:{n}", "1 s") for n in range(1, 4)], "at flushes of 1, 2 and 1 more"),
+        ([("file:8:0:12:elsewhere", "5 s"), ("file:254:0:13:b:c", "1 s")], "at flushes of b:c"),
+    ],
+)
+def test_the_files_are_named_that_are_flushed(files: list[tuple[str, str]], said: str) -> None:
+    """Of a server with several databases on a disk the report said only that it flushes."""
+    builder = waiting(service="18 ms")
+    for file, waited in files:
+        builder.file_flush(file, 100, waited)
+    found = finding(on(SSD, builder), "DISK-FLUSH-SLOW")
+    assert found.headline.endswith(said), found.headline
+
+
 def test_a_queue_longer_than_any_wait_is_that_of_other_processes() -> None:
     """A report said 180 ms in the queue beside waits of 72 us."""
     found = finding(on(SSD, waiting("disk.flush", "72 us", 20_000, queue="180 ms")), "DISK-FLUSH-SLOW")

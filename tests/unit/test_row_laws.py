@@ -125,6 +125,8 @@ UNTOLD: dict[str, tuple[str, ...]] = {
     "exchange.over_slo_peers_ns": ("", MAY_BE_LITTLE),
     "exchange.over_slo_whole_ns": ("", MAY_BE_LITTLE),
     "exchange.turns": ("", MAY_BE_LITTLE),
+    "file_flush.sum_ns": ("", MAY_BE_LITTLE),
+    "file_flush.waits": ("short ones", ""),
     "file_read.bytes": (FREE, FREE),
     "file_read.size_bytes": (FREE, FREE),
     "file_read.sum_ns": ("", MAY_BE_LITTLE),

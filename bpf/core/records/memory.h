@@ -43,9 +43,10 @@ static inline __u64 region_object(__u32 region, __u32 detail)
 
 /* A file of which the target read pages that were not in memory; keyed by its object. */
 struct file_sum {
-	__u64 pages;	  /* that its threads brought into the page cache, read-ahead included */
-	__u64 waits, ns;  /* for a read of it; faults have the file as the object of their account */
-	__u64 size_bytes; /* when pages of it were last brought in */
+	__u64 pages;		 /* that its threads brought into the page cache, read-ahead included */
+	__u64 waits, ns;	 /* for a read of it; faults have the file as the object of their account */
+	__u64 size_bytes;	 /* when pages of it were last brought in */
+	__u64 flushes, flush_ns; /* waits until it was safe on disk */
 };
 
 /* The dirty pages of one device or mount, as one memory cgroup has them. */

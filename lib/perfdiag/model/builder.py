@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from perfdiag.common.text import printable
 from perfdiag.facts.host_facts import Facts
 from perfdiag.facts.whole_host_facts import HostFacts
 from perfdiag.model import object_names
@@ -16,7 +17,7 @@ from perfdiag.model.ledger.cpu_split import CpuSplit
 from perfdiag.model.ledger.object_rows import rows_of
 from perfdiag.model.ledger.reattribution import complete_proven, set_receiving_apart, take_proven_of_processes
 from perfdiag.model.ledger.thread_totals import UNLISTED, Books, busy_ns, move, newest_unlisted, sum_of, summed, totals
-from perfdiag.model.model import FileRead, Host, Model
+from perfdiag.model.model import FileFlush, FileRead, Host, Model
 from perfdiag.model.requests.accompanying_calls import with_given_up
 from perfdiag.model.requests.awaited_processes import roots_inside
 from perfdiag.model.requests.exchanges import Exchange, exchanges_of
@@ -85,6 +86,7 @@ def build(recording: Recording) -> Model:
         rows=rows,
         threads=threads,
         stacks=stacks,
+        files_flushed=_files_flushed(recording, names),
         files_read=_files_read(recording, names),
         dirtiers=sorted(recording.dirtiers, key=lambda line: (-line.bytes, line.device, line.pid)),
         operations=[receiving.of_operation(operation) for operation in recording.operations],
@@ -208,6 +210,14 @@ def _chains(recording: Recording, futexes: Futexes, receiving: Receiving, names:
 
     pids = {line.tid: line.pid for line in recording.threads.values()}
     return chains_of(recording.because, pids, booked, names.resolve, stopped_by)
+
+
+def _files_flushed(recording: Recording, names: object_names.Names) -> list[FileFlush]:
+    found = []
+    for line in sorted(recording.files_flushed, key=lambda line: (-line.sum_ns, line.object)):
+        device, _, name = object_names.file_parts(line.object) or ("", 0, "")
+        found.append(FileFlush(printable(name) or names.resolve(line.object), device, line.waits, line.sum_ns))
+    return found
 
 
 def _files_read(recording: Recording, names: object_names.Names) -> list[FileRead]:

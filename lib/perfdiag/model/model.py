@@ -79,6 +79,16 @@ class FileRead:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class FileFlush:
+    """A file that the target waited to have safe on disk."""
+
+    name: str  # for people
+    device: str  # "8:1"
+    waits: int
+    waited_ns: int
+
+
 @dataclass(frozen=True)
 class NotMeasured:
     """Something that could not be measured, why, and what would make it so."""
@@ -121,6 +131,7 @@ class Model:
     threads: Sequence[ThreadLedger]  # largest busy time first
     stacks: Sequence[schema.Stack]
     devices: Sequence[schema.Device]
+    files_flushed: Sequence[FileFlush]  # longest waits first
     files_read: Sequence[FileRead]  # longest waits first
     writebacks: Sequence[schema.Writeback]
     dirtiers: Sequence[schema.Dirtier]  # most first

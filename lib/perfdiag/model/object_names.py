@@ -5,6 +5,7 @@ Objects are as the recorder wrote them, but for the locks of runtimes, whose wor
 """
 
 import contextlib
+import re
 from collections.abc import Callable
 
 from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME, printable
@@ -24,6 +25,7 @@ _FIXED = {
     "idle": "io_uring or libaio, nothing read or written",
     "uncounted": "nobody knows what is in flight",
 }
+_FILE = re.compile(r"file:([0-9]+):([0-9]+):([0-9]+)(?::(.*))?", re.DOTALL)
 ABSTRACT_NAME_BYTES = 55  # that are kept (bpf/core/records/objects.h)
 HALTPOLL = "haltpoll idle"  # of the driver haltpoll: a guest that gives its CPU back to its host
 
@@ -81,9 +83,11 @@ class Names:
         return None
 
     def _file(self, rest: str) -> str:
-        numbers, name = rest.split(":", 3)[:3], "".join(rest.split(":", 3)[3:])
-        major, minor, inode = (int(part) for part in numbers)
-        where = self._file_system(f"{major}:{minor}")
+        parts = file_parts(f"file:{rest}")
+        if parts is None:
+            raise ValueError(rest)
+        device, inode, name = parts
+        where = self._file_system(device)
         return f"{name} (inode {inode}) {where}" if name else f"inode {inode} {where}"
 
     def _unix_end(self, key: str) -> str:
@@ -128,6 +132,12 @@ def task_words(rest: str) -> str:
     """Return "python (4121)" of "4121:python"."""
     pid, kept, comm = rest.partition(":")
     return f"{comm or (NO_NAME if kept else NAME_NOT_KEPT)} ({int(pid)})"
+
+
+def file_parts(object: str) -> tuple[str, int, str] | None:
+    """Return device ("8:1"), inode and name of an object "file:8:1:1234:name"; None if it is no file."""
+    found = _FILE.fullmatch(object)
+    return (f"{found[1]}:{found[2]}", int(found[3]), found[4] or "") if found else None
 
 
 def _abstract(name: str) -> str:

@@ -9,21 +9,41 @@
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
+static void write_file_read(struct recorder *recorder, __u64 file, const struct file_sum *sum, uint64_t page_bytes)
+{
+	struct json *json = &recorder->json;
+
+	json_open(json, "file_read");
+	object_write(recorder, "object", file);
+	json_u64(json, "bytes", sum->pages * page_bytes);
+	json_u64(json, "waits", sum->waits);
+	json_u64(json, "sum_ns", sum->ns);
+	json_u64(json, "size_bytes", sum->size_bytes);
+	json_write(json, &recorder->output);
+}
+
+static void write_file_flush(struct recorder *recorder, __u64 file, const struct file_sum *sum)
+{
+	struct json *json = &recorder->json;
+
+	json_open(json, "file_flush");
+	object_write(recorder, "object", file);
+	json_u64(json, "waits", sum->flushes);
+	json_u64(json, "sum_ns", sum->flush_ns);
+	json_write(json, &recorder->output);
+}
+
 static void write_files(struct recorder *recorder, uint64_t page_bytes)
 {
 	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.files) };
-	struct json *json = &recorder->json;
-	__u64 key;
 	struct file_sum sum;
+	__u64 key;
 
 	while (map_next(&walk, &key, &sum)) {
-		json_open(json, "file_read");
-		object_write(recorder, "object", key);
-		json_u64(json, "bytes", sum.pages * page_bytes);
-		json_u64(json, "waits", sum.waits);
-		json_u64(json, "sum_ns", sum.ns);
-		json_u64(json, "size_bytes", sum.size_bytes);
-		json_write(json, &recorder->output);
+		if (sum.pages || sum.waits)
+			write_file_read(recorder, key, &sum, page_bytes);
+		if (sum.flushes)
+			write_file_flush(recorder, key, &sum);
 	}
 }
 

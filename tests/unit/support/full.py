@@ -147,6 +147,7 @@ class Full:
                    "max_ns": 500, "buckets": self.buckets(), "commits": 1, "writes": 2, "stable_writes": 1,
                    "bytes": 1 << 20}  # fmt: skip
         for number in range(4096):
+            yield {"type": "file_flush", "object": f"file:8:1:{number}:{'n' * 43}", "waits": 5, "sum_ns": 5000}
             yield {"type": "file_read", "object": f"file:8:1:{number}:{'n' * 43}", "bytes": 1 << 20, "waits": 5,
                    "sum_ns": 5000, "size_bytes": 1 << 20}  # fmt: skip
             yield {

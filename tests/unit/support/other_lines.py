@@ -164,6 +164,11 @@ class OtherLines(Exchanging, Threads):
         )
         return self
 
+    def file_flush(self, object: str, waits: int, waited: Time) -> Self:
+        """Add a file that was flushed to its disk."""
+        self._lines.append(schema.FileFlush(object=object, waits=waits, sum_ns=nanoseconds(waited)))
+        return self
+
     def writeback(
         self, device: str, dirty_bytes: int, *, written_bytes: int, span: Time, rounds: int = 100, cgroup: int = 1
     ) -> Self:

@@ -102,6 +102,7 @@ def _of_rows(recording: Recording) -> Iterator[str]:
     awake_ns = sum(ns for name, ns in accounts.items() if kind_of(name) is not Kind.IDLE)
     for what, ns, whole_ns in (
         ("flushes of NFS", sum(line.sum_ns for line in recording.nfs_flushes), awake_ns),
+        ("flushes of files", sum(line.sum_ns for line in recording.files_flushed), awake_ns),
         ("reads of files", sum(line.sum_ns for line in recording.files_read), awake_ns),
         ("exits of virtual CPUs", sum(line.running_ns for line in recording.vm_exits), accounts["vm.exit"]),
         ("halts of virtual CPUs", sum(line.halted_ns for line in recording.vm_exits), accounts["vm.halt"]),

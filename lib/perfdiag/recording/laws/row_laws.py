@@ -39,6 +39,7 @@ TIME_AND_COUNT: Mapping[Kind, tuple[tuple[str, str], ...]] = {
     schema.Because: (("sum_ns", "count"),),
     schema.DatabaseWait: (("sum_ns", "count"),),
     schema.Exchange: (("over_slo_ns", "over_slo"), ("whole_ns", "whole"), ("over_slo_whole_ns", "whole")),
+    schema.FileFlush: (("sum_ns", "waits"),),
     schema.FileRead: (("sum_ns", "waits"),),
     schema.RequestParked: (("sum_ns", "count"),),
 }

@@ -28,7 +28,7 @@ from perfdiag.recording.schema.requests import (
     Silent,
     unread_ns,
 )
-from perfdiag.recording.schema.storage import Device, Dirtier, FileRead, Writeback
+from perfdiag.recording.schema.storage import Device, Dirtier, FileFlush, FileRead, Writeback
 from perfdiag.recording.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
 from perfdiag.recording.schema.waits import Because, Detail, Interpreter, Operation, Stack, Unnamed
 from perfdiag.recording.schema.window import (
@@ -88,6 +88,7 @@ AnyLine = (
     | NfsServer
     | Cpu
     | VmExit
+    | FileFlush
     | FileRead
     | Writeback
     | Dirtier
@@ -128,6 +129,7 @@ __all__ = [
     "Exchange",
     "Exited",
     "Fact",
+    "FileFlush",
     "FileRead",
     "Footer",
     "FutexSum",

@@ -98,6 +98,7 @@ LINES: Mapping[str, int] = {
     "exchange": _table("exchanges"),
     "exited": RECORDER["FOLDS"] + 1,
     "fact": 2 * (RECORDER["FACTS_PATHS_MAX"] + 4),
+    "file_flush": _table("files"),
     "file_read": _table("files"),
     "interpreter": RECORDER["SCRIPT_FILES_MET"],
     "latency": 3 * _table("exchanges"),

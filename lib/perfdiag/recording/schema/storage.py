@@ -29,6 +29,14 @@ class FileRead(Line, tag="file_read"):
     size_bytes: Count  # of the file when it was last brought in; 0: nothing was
 
 
+class FileFlush(Line, tag="file_flush"):
+    """A file whose data the target waited to have safe on disk, by fsync(2) and the like or by writes with O_DSYNC."""
+
+    object: Object  # as in Detail
+    waits: Count
+    sum_ns: Nanoseconds
+
+
 class Writeback(Line, tag="writeback"):
     """Dirty pages of one backing device, seen each time a writer to it (anybody's) was held to the limit."""
 

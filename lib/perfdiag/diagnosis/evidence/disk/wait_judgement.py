@@ -6,6 +6,7 @@ from dataclasses import replace
 from perfdiag.diagnosis.evidence.disk import journal_waits
 from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_of, without_cpus
+from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushes_shown
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
 from perfdiag.diagnosis.evidence.disk.sync_calls import REMEDY
@@ -148,7 +149,8 @@ def _judgement(
         return fault(model, felt_ns), ns, claim, Mechanism.BUSY, headline
     if slow:
         claim = f"{slow} on {name}; {kind.nouns} take {mean} on average."
-        return fault(model, felt_ns), ns, claim, Mechanism.SLOW, f"The disk under {brief(name)} is slow at {kind.nouns}"
+        headline = f"The disk under {brief(name)} is slow at {kind.nouns}{_of_files(model, kind, case)}"
+        return fault(model, felt_ns), ns, claim, Mechanism.SLOW, headline
     surely_ns = disk_policy.surely_slow_factor * case.where.norm_ns(case.chain, kind is FLUSH)
     if not case.chain.count and case.wait_ns >= surely_ns:
         return (
@@ -160,20 +162,27 @@ def _judgement(
         )
     if felt_ns < disk_policy.profile_share * model.busy_ns:
         return None
+    return _profile(model, kind, case, half, mean)
+
+
+def _profile(model: Model, kind: Kind, case: Case, half: str, mean: str) -> tuple[Severity, int, str, Mechanism, str]:
+    """Return the same of waits that are no fault of the device."""
+    ns, name = total_ns(case.rows), case.where.name
     claim = f"{case.wait.count:,} {kind.counted} on {name} {half}."
     if not case.where.device:
         claim += " The device is unknown, so its usual time is, too."
-    elif case.chain.count:
+        return Severity.INFO, ns, claim, Mechanism.OTHERS, f"Threads wait for {kind.nouns} on {brief(name)}"
+    if case.chain.count:
         claim += " The disk's requests take as long."
-    mechanism = Mechanism.MANY if case.where.device else Mechanism.OTHERS
-    many = f"{case.wait.count:,} {kind.counted} on {brief(name)} add up, {mean} each{_if_fast(model, kind, case)}"
-    return (
-        Severity.INFO,
-        ns,
-        claim,
-        mechanism,
-        many if case.where.device else f"Threads wait for {kind.nouns} on {brief(name)}",
-    )
+    what = f"{case.wait.count:,} {kind.counted}{_of_files(model, kind, case)}"
+    many = f"{what} on {brief(name)} add up, {mean} each{_if_fast(model, kind, case)}"
+    return Severity.INFO, ns, claim, Mechanism.MANY, many
+
+
+def _of_files(model: Model, kind: Kind, case: Case) -> str:
+    """Return " of counts.db-wal", what is flushed, where that is known."""
+    files = flushed_files(model, device_of(case.rows[0])) if kind is FLUSH else ""
+    return f" of {files}" if files else ""
 
 
 def _if_fast(model: Model, kind: Kind, case: Case) -> str:
@@ -257,7 +266,7 @@ def _evidence(model: Model, kind: Kind, case: Case) -> list[Evidence]:
                     "block_rq_complete",
                 )
             )
-    return found
+    return [*found, *(flushes_shown(model, device_of(case.rows[0])) if kind is FLUSH else [])]
 
 
 def _remedies(kind: Kind, case: Case, severity: Severity) -> list[Remedy]:
