@@ -7,7 +7,8 @@
 #pragma once
 #include "core/maps.bpf.h"
 
-#define SCRIPT_THREADS 1024 /* of an interpreter, the newest first; each thread is looked for once */
+#define SCRIPT_THREADS 1024 /* of an interpreter, the newest first */
+#define SCRIPT_AGAIN 16	    /* of so many times a thread that was not found is looked for once */
 
 /* By tgid. */
 LEDGER_SHARED struct {
@@ -65,10 +66,14 @@ static __always_inline __u64 thread_of_script(struct record *record, const struc
 
 	if (record->script_thread && word_of_user(record->script_thread + search.id) == search.wanted)
 		return record->script_thread;
+	if (record->script_misses++ % SCRIPT_AGAIN)
+		return 0;
 	if (search.thread)
 		search.thread = word_of_user(search.thread + interpreter->first_thread);
 	bpf_loop(SCRIPT_THREADS, look_at_thread, &search, 0);
 	record->script_thread = search.found ? search.thread : 0;
+	if (search.found)
+		record->script_misses = 0;
 	return record->script_thread;
 }
 
@@ -133,15 +138,17 @@ __weak __noinline __u64 caller_of(struct interpreter *interpreter, struct script
 /* What describes the function of a frame of the machine's stack, by the object that lies there; 0: it is none. */
 static __always_inline __u64 description_of(const struct interpreter *interpreter, __u64 object)
 {
-	__u64 class, kind;
+	__u64 description, class;
 
 	if (SCRIPT_MARKS(object) != SCRIPT_OBJECT)
 		return 0;
-	class = SCRIPT_ADDRESS(word_of_user(SCRIPT_ADDRESS(object) + interpreter->class));
-	kind = class ? word_of_user(class + interpreter->kind) : 0;
-	return (__u16)kind == interpreter->function_kind
-		       ? word_of_user(SCRIPT_ADDRESS(object) + interpreter->description)
-		       : 0;
+	description = word_of_user(SCRIPT_ADDRESS(object) + interpreter->description);
+	if (SCRIPT_MARKS(description) != SCRIPT_OBJECT)
+		return 0;
+	class = SCRIPT_ADDRESS(word_of_user(SCRIPT_ADDRESS(description) + interpreter->class));
+	if (!class || (__u16)word_of_user(class + interpreter->kind) != interpreter->description_kind)
+		return 0;
+	return description;
 }
 
 __weak __noinline __u64 code_of(struct interpreter *interpreter, __u64 frame)

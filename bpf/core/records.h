@@ -250,6 +250,7 @@ struct record {
 	struct answer answer; /* that it has got since it waited */
 	__u64 set_off_at; /* when a timer had set off the call whose answer it has read last; 0: something else did */
 	__u64 script_thread; /* where an interpreter keeps what it knows of this thread; 0: not known */
+	__u64 script_misses; /* since that was found last, how often it was asked for */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	__u16 tags[TAGS] __attribute__((aligned(8))); /* of details that are used: tag_of(); 0: free */

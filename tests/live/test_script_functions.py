@@ -88,7 +88,8 @@ while (1) {
 }
 """
 NODE = """
-class Shop { prices(n) { let x = 0; for (let i = 0; i < n; i++) x += Math.sqrt(i); return x; } }
+class Sum { constructor(n) { this.x = 0; for (let i = 0; i < n; i++) this.x += Math.sqrt(i); } }
+class Shop { prices(n) { return new Sum(n).x; } }
 function stock(n) { let x = 0; for (let i = 0; i < n; i++) x += i * 2; return x; }
 const cpu = () => { const used = process.cpuUsage(); return (used.user + used.system) / 1e6; };
 function work(shop) {
@@ -155,7 +156,7 @@ def script(tmp_path: Path, name: str, text: str) -> Path:
     [
         ("php", PHP, ("Shop::prices (shop.php:2)", "sqrt (internal)")),
         ("ruby", RUBY, ("prices (shop.ruby:3)",)),
-        ("node", NODE, ("prices (shop.js:2)",)),
+        ("node", NODE, ("Sum (shop.js:2)", "prices (shop.js:3)")),
     ],
     ids=["php", "ruby", "node"],
 )

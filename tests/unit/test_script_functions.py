@@ -103,11 +103,15 @@ def test_functions_without_a_name_say_nothing() -> None:
     assert "100 of 100 samples of scripts" in missing.what
 
 
-@pytest.mark.parametrize(("file", "without", "said"), [(PYTHON, 30, True), (PYTHON, 20, False), ("node", 60, False)])
-def test_what_is_in_no_script_that_is_known_is_said(file: str, without: int, said: bool) -> None:
+@pytest.mark.parametrize(
+    ("file", "tid", "without", "said"),
+    [(PYTHON, 101, 30, True), (PYTHON, 101, 20, False), ("node", 100, 60, True), ("node", 101, 60, False)],
+)
+def test_what_is_in_no_script_that_is_known_is_said(file: str, tid: int, without: int, said: bool) -> None:
     """Of a subinterpreter nothing was told, and nothing said that something was missing."""
     builder = computing((f"eval ({file})", [CART]), file=file)
-    builder.stack("cpu", user=[f"eval ({file})"], count=without * 100 // (100 - without), weight="200 ms")
+    count = without * 100 // (100 - without)
+    builder.stack("cpu", tid=tid, user=[f"eval ({file})"], count=count, weight="200 ms")
     missing = not_measured(builder.recording())
     assert [f"in {file} are in" in each.what for each in missing] == [True] * said
 

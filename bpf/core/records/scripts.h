@@ -25,8 +25,9 @@ struct interpreter {
 	__u32 owner[SCRIPT_OWNER_STEPS]; /* to what a thread is known by */
 	/* Where the frames are those of the machine's stack, from its frame pointer on: in most of them is no function. */
 	__u32 native;
-	__u32 class, kind, function_kind; /* in an object, its class; in that its kind, which of functions is this */
-	__u32 description;		  /* in a function: what describes it */
+	__u32 description; /* in a function: what describes it */
+	__u32 class, kind,
+		description_kind; /* in an object, its class; in that its kind, and which kind describes functions */
 	__u32 stamp; /* in what describes a function: a word that differs where another one takes its place */
 };
 
@@ -39,7 +40,7 @@ struct interpreter {
 #define SCRIPT_OBJECT 1 /* of V8: a pointer, and to one that can be changed */
 #define SCRIPT_CODE(address, stamp) (SCRIPT_ADDRESS(address) | ((__u64)(stamp) >> 4 ^ (__u64)(stamp) >> 20) << 48)
 
-/* Codes of the functions, innermost first; 0: of a function in C, or no more. */
+/* Codes of the functions, innermost first; 0: no more. */
 struct script_frames {
 	__u64 code[SCRIPT_FRAMES];
 };

@@ -43,7 +43,7 @@ enum place {
 #define SCOPE_WORDS 6	 /* behind the local variables */
 #define SCOPE_TEXTS 4	 /* among these */
 #define TEXT_BYTES 100
-#define SOURCE_BYTES (1024 * 1024) /* no lines are counted beyond */
+#define SOURCE_BYTES (256 * 1024) /* no lines are counted beyond */
 
 /* "node", "nodejs", "libnode.so.108". */
 static bool is_file(const char *name)
@@ -51,7 +51,7 @@ static bool is_file(const char *name)
 	return !strcmp(name, "node") || !strcmp(name, "nodejs") || !strncmp(name, "libnode.so", 10);
 }
 
-/* What a field is called ends with its type, which C++ has called in several ways. */
+/* What a field is called ends with its type: up to Node.js 20 "Object", in 22 "Tagged_Object_", in 24 the last. */
 static int read_constant(struct loaded_object *object, const char *name, int32_t *value)
 {
 	static const char *const types[] = { "", "Object", "Tagged_Object_", "Tagged_NameOrScopeInfoT_" };
@@ -63,8 +63,12 @@ static int read_constant(struct loaded_object *object, const char *name, int32_t
 		snprintf(whole, sizeof(whole), "%s%s", name, types[i]);
 		err = memory_symbol(object, whole, &address);
 	}
-	return err ?: memory_read(object->memory, address, value, sizeof(*value)) ? 0 : -ENOEXEC;
+	if (err)
+		return err;
+	return memory_read(object->memory, address, value, sizeof(*value)) ? 0 : -ENOEXEC;
 }
+
+_Static_assert(PLACES <= SCRIPT_PLACES, "there is room for what is known of the layout");
 
 static int read_places(struct loaded_object *object, uint16_t places[SCRIPT_PLACES])
 {
@@ -104,7 +108,7 @@ static int find(struct loaded_object *object, const char *name, struct script_pr
 		return -ENOENT;
 	if (read_places(object, program->places) || read_constant(object, "v8dbg_off_fp_function", &function) ||
 	    read_constant(object, "v8dbg_TaggedSize", &word_bytes) || word_bytes != sizeof(uint64_t) ||
-	    read_constant(object, "v8dbg_type_JSFunction__JS_FUNCTION_TYPE", &kind) ||
+	    read_constant(object, "v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE", &kind) ||
 	    read_constant(object, "v8dbg_class_JSFunction__shared__SharedFunctionInfo", &description))
 		return -ENOEXEC;
 	program->interpreter.root = root;
@@ -113,8 +117,8 @@ static int find(struct loaded_object *object, const char *name, struct script_pr
 	program->interpreter.previous = FRAME_CALLER;
 	program->interpreter.class = program->places[MAP];
 	program->interpreter.kind = program->places[KIND];
-	program->interpreter.function_kind = kind;
 	program->interpreter.description = description;
+	program->interpreter.description_kind = kind;
 	program->interpreter.stamp = program->places[NAME] + LENGTHS;
 	return 0;
 }
@@ -154,17 +158,24 @@ static int kind_of(const struct reader *reader, uint64_t object)
 	return SCRIPT_MARKS(class) == SCRIPT_OBJECT ? (uint16_t)word_at(reader, class, reader->places[KIND]) : -1;
 }
 
-/* Letters beyond ASCII become "?".  Returns how many there are; none where it is no text, or not in one piece. */
-static size_t read_letters(const struct reader *reader, uint64_t object, size_t most, char *text)
+/*
+ * The first letters of a text, or its last ones; those beyond ASCII become "?".  Returns how many there are; none where it
+ * is no text, or not in one piece.
+ */
+static size_t read_letters(const struct reader *reader, uint64_t object, bool last, size_t most, char *text)
 {
 	int kind = kind_of(reader, object);
-	uint32_t length = word_at(reader, object, reader->places[LENGTH]), wide;
+	uint32_t length = word_at(reader, object, reader->places[LENGTH]), wide, skipped = 0;
 
 	if (kind < 0 || kind & reader->places[NOT_TEXT] || (kind & reader->places[SHAPE]) != SHAPE_WHOLE)
 		return 0;
 	wide = kind & reader->places[ONE_BYTE] ? 1 : 2;
-	length = length < most ? length : most;
-	if (!memory_read(reader->memory, SCRIPT_ADDRESS(object) + reader->places[FIRST], text, (size_t)length * wide))
+	if (length > most) {
+		skipped = last ? length - most : 0;
+		length = most;
+	}
+	if (!memory_read(reader->memory, SCRIPT_ADDRESS(object) + reader->places[FIRST] + (uint64_t)skipped * wide,
+			 text, (size_t)length * wide))
 		return 0;
 	for (uint32_t i = 0; i < length; i++) {
 		bool is_ascii = !(text[i * wide] & 0x80) && (wide == 1 || !text[i * wide + 1]);
@@ -175,7 +186,7 @@ static size_t read_letters(const struct reader *reader, uint64_t object, size_t 
 }
 
 /* A text that stands for another one, or has been put together of two, as far as that is in one piece each. */
-static size_t read_text(const struct reader *reader, uint64_t object, char text[TEXT_BYTES + 1])
+static size_t read_text(const struct reader *reader, uint64_t object, bool last, char text[TEXT_BYTES + 1])
 {
 	char letters[2 * TEXT_BYTES];
 	int kind = kind_of(reader, object);
@@ -189,7 +200,7 @@ static size_t read_text(const struct reader *reader, uint64_t object, char text[
 		bool in_parts = (kind & reader->places[SHAPE]) == SHAPE_TWO_PARTS;
 		uint64_t of_part = in_parts ? word_at(reader, object, reader->places[FIRST] + part * PART_BYTES)
 					    : object;
-		size_t more = part && !in_parts ? 0 : read_letters(reader, of_part, TEXT_BYTES - length, letters);
+		size_t more = part && !in_parts ? 0 : read_letters(reader, of_part, last, TEXT_BYTES - length, letters);
 
 		memcpy(text + length, letters, more);
 		length += more;
@@ -199,11 +210,12 @@ static size_t read_text(const struct reader *reader, uint64_t object, char text[
 	return strlen(text);
 }
 
-/* Up to six words behind its variables: a class's variable, the name and its place, what it seems to be called, and two: */
+/* Among these words are two numbers, where the function begins and ends; returns the first.  -1: there are none. */
 static int32_t start_in(const uint64_t *words, int count)
 {
 	for (int i = 0; i + 1 < count; i++)
-		if (is_number(words[i]) && is_number(words[i + 1]) && words[i] < words[i + 1])
+		if (is_number(words[i]) && is_number(words[i + 1]) && number_of(words[i]) >= 0 &&
+		    number_of(words[i]) < number_of(words[i + 1]))
 			return number_of(words[i]);
 	return -1;
 }
@@ -225,7 +237,7 @@ static int32_t read_scope(const struct reader *reader, uint64_t scope, char text
 	if (!memory_read(reader->memory, at, words + 2, sizeof(uint64_t[SCOPE_WORDS])))
 		return -1;
 	for (int i = 2; i < 2 + SCOPE_TEXTS && !*text; i++)
-		read_text(reader, words[i], text);
+		read_text(reader, words[i], false, text);
 	return begins_before ? start_in(words, 2) : start_in(words + 2, SCOPE_WORDS);
 }
 
@@ -239,7 +251,7 @@ static uint32_t line_at(const struct reader *reader, uint64_t source, int32_t po
 	if (position < 0 || position > SOURCE_BYTES)
 		return 0;
 	text = malloc(2 * (size_t)position + 1);
-	length = text ? read_letters(reader, source, position, text) : 0;
+	length = text ? read_letters(reader, source, false, position, text) : 0;
 	if (length < (size_t)position)
 		return 0;
 	for (size_t i = 0; i < length; i++)
@@ -261,8 +273,8 @@ static size_t name_of(int memory, const struct script_program *program, uint64_t
 	if (kind_of(&reader, named) == places[SCOPE])
 		position = read_scope(&reader, named, own);
 	else
-		read_text(&reader, named, own);
-	if (!read_text(&reader, word_at(&reader, script, places[FILE_NAME]), path))
+		read_text(&reader, named, false, own);
+	if (!read_text(&reader, word_at(&reader, script, places[FILE_NAME]), true, path))
 		strcpy(path, "eval");
 	return script_name_write(name, *own ? own : "(anonymous)", path,
 				 line_at(&reader, word_at(&reader, script, places[FILE_NAME] - SOURCE), position));

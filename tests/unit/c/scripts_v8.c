@@ -16,7 +16,8 @@
 #define KIND_SCRIPT 167
 
 /* As Node.js 20 has them. */
-int v8dbg_off_fp_function = -16, v8dbg_TaggedSize = 8, v8dbg_type_JSFunction__JS_FUNCTION_TYPE = 2066;
+int v8dbg_off_fp_function = -16, v8dbg_TaggedSize = 8,
+    v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE = KIND_FUNCTION;
 int v8dbg_class_JSFunction__shared__SharedFunctionInfo = 24, v8dbg_class_HeapObject__map__Map = 0;
 int v8dbg_class_Map__instance_type__uint16_t = 12, v8dbg_IsNotStringMask = -128, v8dbg_StringRepresentationMask = 7;
 int v8dbg_OneByteStringTag = 8, v8dbg_class_String__length__int32_t = 12;
@@ -82,6 +83,18 @@ static void check_name(const char *expected)
 
 	name_of(&program, name);
 	CHECK_TEXT(name, expected);
+}
+
+static void long_paths_keep_their_end(void)
+{
+	char path[200], expected[200];
+
+	memset(path, 'p', 150);
+	strcpy(path + 150, "/cart.js");
+	fill();
+	set_text(1, KIND_TEXT, path);
+	snprintf(expected, sizeof(expected), "total (%s:3)", path + strlen(path) - 100);
+	check_name(expected);
 }
 
 static void names(void)
@@ -174,6 +187,7 @@ static void layouts_that_are_not_known(void)
 int main(void)
 {
 	RUN(names);
+	RUN(long_paths_keep_their_end);
 	RUN(newer_scopes);
 	RUN(texts);
 	RUN(any_bytes_instead_of_functions);

@@ -1,24 +1,28 @@
 """Functions without a name: of user stacks, because the tables of symbols could not be read, and of scripts, because
 their interpreter is of an unknown version, or they were gone."""
 
+from collections.abc import Sequence
+
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
 from perfdiag.model.model import NotMeasured
 from perfdiag.model.stacks.scripts import is_of
 from perfdiag.model.stacks.symbols import is_named, module_of
+from perfdiag.recording import schema
 from perfdiag.recording.recording import Recording
 
 MOST_FILES_TOLD = 2
 _BY_HAND = "by hand: perf record -g -p PID, then perf report"
 _GONE = "they were gone, or others lay in their place, before they could be read; or there were too many"
 _NO_FRAMES = (
-    "the interpreter shows no frames of these threads: it runs none then, they are of a subinterpreter, or of too many"
+    "no frame of a script was found for them: the interpreter did work of its own, they belong to a subinterpreter, or"
+    " there are more than 1,024 threads"
 )
-MOST_OUTSIDE = 0.25  # of the samples in an interpreter: it starts, and is not recognised at once
+MOST_OUTSIDE = 0.25  # of the samples in an interpreter: its start counts, too, before it is recognised
 LEAST_SAMPLES = 100
-# V8 and the code that it makes: what has no frame of a script there is in none, as threads that compile and collect.
+# V8 and the code that it makes: its other threads compile and collect, and run no script as a rule.
 _ON_THE_STACK = ("node", "libnode")
-_SCRIPTS = "by hand: a profiler of that language, as py-spy, rbspy or phpspy"
+_SCRIPTS = "by hand: a profiler of that language, as py-spy, rbspy, phpspy or node --cpu-prof"
 # The reason of a line Unnamed: what it means, and what to do.
 REASONS = {
     "not opened": ("the file cannot be opened", "is it gone, or is its file system dead? record again as root"),
@@ -65,16 +69,17 @@ def not_measured(recording: Recording) -> list[NotMeasured]:
 
 def _outside_of_scripts(recording: Recording) -> list[NotMeasured]:
     """Say how many samples are in an interpreter and in no function of a script that is known."""
-    known = [each.file for each in recording.interpreters if each.known and not each.file.startswith(_ON_THE_STACK)]
-    inside = [
-        stack
-        for stack in recording.stacks
-        if stack.kind == "cpu" and stack.user and (module := module_of(stack.user[0])) and is_of(module, known)
-    ]
-    count, without = (sum(stack.count for stack in stacks) for stacks in (inside, [s for s in inside if not s.script]))
+    known = [each.file for each in recording.interpreters if each.known]
+    inside = [stack for stack in recording.stacks if stack.kind == "cpu" and _is_inside(stack, known)]
+    count = sum(stack.count for stack in inside)
+    without = sum(stack.count for stack in inside if not stack.script)
     if without < MOST_OUTSIDE * max(count, LEAST_SAMPLES):
         return []
-    what = (
-        f"functions of the scripts that {without:,} of {count:,} samples in {first_of(known, MOST_FILES_TOLD)} are in"
-    )
+    files = first_of(known, MOST_FILES_TOLD)
+    what = f"functions of the scripts that {without:,} of {count:,} samples in {files} are in"
     return [NotMeasured(what, _NO_FRAMES, _SCRIPTS, "symbols")]
+
+
+def _is_inside(stack: schema.Stack, known: Sequence[str]) -> bool:
+    module = module_of(stack.user[0]) if stack.user else ""
+    return is_of(module, known) and (stack.tid == stack.pid or not module.startswith(_ON_THE_STACK))
