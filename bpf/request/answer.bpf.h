@@ -163,10 +163,8 @@ static __always_inline void send_answer(struct record *record, struct connection
 		connection->parts[i].ns += connection->parts[i].after_ns;
 		connection->parts[i].after_ns = 0;
 	}
-	if (connection->after_peers_ns) {
-		add_rest(connection, connection->after_peer, connection->after_peers_ns);
-		connection->after_peers_ns = 0;
-	}
+	if (connection->after_peers_ns)
+		add_rest(connection, connection->after_peer, __sync_lock_test_and_set(&connection->after_peers_ns, 0));
 	connection->last = now;
 	connection->resent_ns = 0; /* it was until now that the answer was being written */
 	if (!connection->answered)

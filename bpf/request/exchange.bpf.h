@@ -166,6 +166,10 @@ __weak __noinline int end_connection(struct connection *connection, __u64 now)
 		} else if (owed_ns(connection, now) > sum->unanswered_longest_ns) {
 			sum->unanswered_longest_ns = owed_ns(connection, now);
 		}
+	} else if (connection->exchange == EXCHANGE_ANSWERED && connection->direction == DIRECTION_CONNECTED) {
+		tally = tally_of(connection);
+		if (tally)
+			add_bytes(&tally->sums[0], connection);
 	}
 	return end_request(connection);
 }

@@ -116,20 +116,26 @@ static __always_inline void read_answer(const struct record *record, struct conn
 
 /*
  * More of an answer has come, and all that had come before was read: until now the request for which the call was made has
- * waited for that.  If it is being answered already, it has only if more of its answer follows.
+ * waited for that, at least since another call for it was over.  If it is being answered already, it has only if more of
+ * its answer follows: then of the peer for which it waited longest.
  */
 static __always_inline void receive_more(struct connection *connection, __u64 now)
 {
 	struct connection *owner = owner_of(connection);
-	__u64 since = connection->last;
+	__u64 since = connection->last, ns;
 
-	if (!since || now <= since || !owner)
+	if (!since || !owner)
 		return;
+	if (owner->worked_on > since)
+		since = owner->worked_on;
 	connection->last = 0;
+	ns = now > since ? now - since : 0;
 	if (owner->exchange == EXCHANGE_ASKED) {
-		add_rest(owner, connection->object, now - since);
+		add_rest(owner, connection->object, ns);
 	} else if (owner->exchange == EXCHANGE_ANSWERED) {
-		owner->after_peers_ns += now - since;
+		if (owner->after_peer != connection->object && owner->after_peers_ns > ns)
+			return;
+		owner->after_peers_ns = owner->after_peer == connection->object ? owner->after_peers_ns + ns : ns;
 		owner->after_peer = connection->object;
 	}
 }

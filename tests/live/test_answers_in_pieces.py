@@ -105,4 +105,4 @@ def test_requests_wait_for_the_rest_of_answers(
     found = fault(model, "NET-PEER-SLOW")
     assert found is not None and f":{upstream}" in found.headline, found
     if program == LOOP:
-        assert PEERS in found.claims and "sends the rest" in found.headline
+        assert PEERS in found.claims and "begins its answers" in found.headline

@@ -19,11 +19,10 @@ enum exchange {
 
 /* May what was sent be no answer? */
 enum unsure {
-	UNSURE_TELLS = 1, /* the target has sent there what nobody asked for, which may have been acknowledged */
-	UNSURE_LATE = 2,  /* it waited for something to do before, and read nothing that an answer could be made of */
-	UNSURE_LATE_FIRST =
-		8,	   /* likewise, but the client said it first on its connection: no doubt, unless news follow */
+	UNSURE_TELLS = 1,  /* the target has sent there what nobody asked for, which may have been acknowledged */
+	UNSURE_LATE = 2,   /* it waited for something to do before, and read nothing that an answer could be made of */
 	UNSURE_PAUSES = 4, /* the request came in pieces, with pauses, and no name tells where it begins */
+	UNSURE_LATE_FIRST = 8, /* as UNSURE_LATE, of the first request of a connection: counts only if news follows */
 };
 
 /* Why this host's kernel keeps back the last of what was sent. */
@@ -209,7 +208,7 @@ struct connection {
 	__u8 tls_13;		  /* the handshake ended as one of TLS 1.3 does: with what looks like data */
 	__u8 settings_looks;	  /* reads left in which to look for the acknowledgement of HTTP/2's settings */
 	__u8 pauses;		  /* in an answer, while its sender had nothing to do, up to 255 */
-	__u8 fresh;		  /* seen from its start on, and the target said nothing first */
+	__u8 fresh;		  /* all that was said before is known, and the target said nothing first */
 	char beginning[3];
 	struct request_part {
 		__u64 ns;

@@ -128,7 +128,7 @@ def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) ->
     for field, number, what in _WAITED:
         waited_ns, count = getattr(line, field) or 0, getattr(line, number)
         if exceeds(waited_ns, count * now_ns):
-            yield f"{duration(waited_ns)} went by {what.format(count=count)}: longer than since boot"
+            yield f"{duration(waited_ns)} went by {what.format(count=count)}: more than each since boot"
     if exceeds(line.unanswered_longest_ns or 0, now_ns if line.unanswered else 0):
         longest = duration(line.unanswered_longest_ns or 0)
         yield f"the longest of {line.unanswered:,} unanswered requests took {longest}"

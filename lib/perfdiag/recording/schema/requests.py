@@ -72,7 +72,7 @@ class Exchange(Line, tag="exchange"):
     whole_ns: Nanoseconds
     read_delay_ns: Nanoseconds  # of requests, from arrived until read
     arriving_ns: Nanoseconds  # of requests, from their first byte read until their last
-    peers_ns: Nanoseconds  # of requests, while calls made for them were not answered
+    peers_ns: Nanoseconds  # of requests, while calls made for them were not answered, or not whole
     connects: Count
     connects_failed: Count
     connecting: Count  # neither, when the window ended: "connect" counts them, too, for as long as that took

@@ -7,7 +7,7 @@ from perfdiag.diagnosis.evidence.network.peers import name_of
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
-from perfdiag.diagnosis.significance import about, brief, fix
+from perfdiag.diagnosis.significance import about, brief, duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import PEERS
@@ -18,24 +18,27 @@ def answers_in_pieces(model: Model, call: Exchange, ns: int, part: float) -> Fin
 
     `ns`: of the requests' time that waits for this peer; `part` of it all.
     """
-    rest_ns = call.line.rest_ns or 0
-    if 2 * rest_ns < call.waited_ns or rest_ns < network_policy.slow_answer_ns * call.line.count:
+    count, rest_ns = call.line.count, call.line.rest_ns or 0
+    usual_ns = call.line.bytes_in * network_policy.slow_client_ns_per_byte  # what a fast line needs for them
+    slow = count > 0 and rest_ns - usual_ns >= network_policy.slow_answer_ns * count
+    if not slow or 2 * rest_ns < call.waited_ns:
         return None
-    name, each_ns = name_of(call.line.object, call.object), rest_ns // call.line.count
-    each, bytes_each = about(each_ns), call.line.bytes_in / call.line.count
-    pieces = f"{plural(call.line.count, 'answer')}, {each} until the rest of each had come; {size(bytes_each)} each"
+    name, each_ns = name_of(call.line.object, call.object), rest_ns // count
+    each, begin = about(each_ns), about(call.whole.typical_ns())
+    pieces = f"{plural(count, 'answer')}, {duration(rest_ns)} until the rest had come; {size(call.line.bytes_in)}"
     return conclude(
         model,
         {PEERS: ns},
-        headline=f"{brief(name)} begins its answers at once and sends the rest {each} later",
-        claim=(
-            f"The answers of {name} begin after {about(call.whole.typical_ns())}, but requests wait {each} more for the"
-            " rest of each."
-        ),
+        headline=f"{brief(name)} begins its answers after {begin}, and takes {each} more to send them",
+        claim=f"The answers of {name} begin after {begin}. Requests wait {each} more for the rest of each.",
         mechanism=Mechanism.SLOW,
         severity=Severity.WARNING if part >= general_policy.fault_share else Severity.INFO,
         evidence=[Evidence(pieces, float(rest_ns), "ns", "sockets")],
         remedies=[measure_called(model, call), fix("ask for less: fewer rows or fields, or a page at a time")],
-        alternatives=["packets are lost on the way: see NET-RETRANSMITS", "the path has no more bandwidth"],
+        alternatives=[
+            "packets are lost on the way: see NET-RETRANSMITS",
+            "the path has no more bandwidth",
+            "what came later was no part of the answer, such as a heartbeat",
+        ],
         verify=shorter(model, f"the rest of answers of {name}", each_ns, network_policy.slow_answer_ns),
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import LOCAL_SOCKETS, NETWORK, PACKETS, parts_of_work
 from perfdiag.diagnosis.evidence.network.peers import connections_of
-from perfdiag.diagnosis.evidence.requests.calls import claimed, longer_ns, of_requests_ns
+from perfdiag.diagnosis.evidence.requests.calls import claimed, longer_ns, of_requests_ns, until_answered_ns
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Claim, Severity
 from perfdiag.diagnosis.significance import total_ns
@@ -110,5 +110,5 @@ def _messages(model: Model) -> int:
 @once
 def _requests_and_peers_ns(model: Model) -> tuple[int, int]:
     """Return how long requests took, and how long of that they waited for peers."""
-    served = [each.line for each in model.exchanges if each.from_outside]
-    return sum(line.sum_ns for line in served), sum(line.peers_ns for line in served)
+    served = [each for each in model.exchanges if each.from_outside]
+    return sum(each.line.sum_ns for each in served), until_answered_ns(model, served)

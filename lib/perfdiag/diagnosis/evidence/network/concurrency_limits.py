@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.requests.calls import until_answered_ns
 from perfdiag.diagnosis.policy import network_policy, requests_policy
 from perfdiag.diagnosis.rule import Claim, Finding, Mechanism, Remedy, Severity
 from perfdiag.diagnosis.significance import fix
@@ -102,7 +103,7 @@ def _requests(model: Model) -> tuple[int, Latencies, Latencies]:
     """Return how long requests waited for their calls, and how long those took that made calls, and all of them."""
     requests = [each for each in model.exchanges if each.served and each.line.count]
     calling = [each for each in requests if each.line.peers_ns]
-    calling_ns = sum(each.line.peers_ns for each in calling)
+    calling_ns = until_answered_ns(model, calling)
     return calling_ns, together(each.whole for each in calling), together(each.whole for each in requests)
 
 

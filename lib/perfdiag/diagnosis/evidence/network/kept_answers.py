@@ -55,12 +55,14 @@ def new_connections(
     """Return the finding on answers that a new connection's small window kept; None if connections are used again."""
     accepted = model.requests_inside.accepted if model.requests_inside else None
     count = sum(each.line.count for each in model.exchanges if each.served)
-    if not accepted or accepted < network_policy.new_connections_share * count or not kept_by_way(untaken):
+    share = accepted / count if accepted and count else 0.0
+    like = network_policy.new_connections_share <= share <= 1 / network_policy.new_connections_share
+    if not accepted or not like or not kept_by_way(untaken):
         return None
     return conclude(
         model,
         {UNTAKEN: ns},
-        headline="Each answer goes over a new connection, which takes little at first",
+        headline="Most answers go over new connections, which carry little at first",
         claim=(
             f"Answers waited {duration(_untaken_ns(untaken))} for the network: {plural(count, 'request')} came over"
             f" {plural(accepted, 'connection')}, and TCP sends a few packets at first, and more with each round trip."

@@ -1,6 +1,6 @@
 """Calls that were counted at sockets, and the part of the requests' time they explain."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from perfdiag.common.units import about_at_most, plural
 from perfdiag.diagnosis.policy import general_policy, requests_policy
@@ -27,6 +27,12 @@ def of_requests_ns(model: Model, own_ns: int) -> int:
         return 0
     all_ns = _others_ns(model)
     return model.request_time.accounts.get(PEERS, 0) * min(own_ns, all_ns) // all_ns if all_ns else 0
+
+
+def until_answered_ns(model: Model, requests: Iterable[Exchange]) -> int:
+    """Return how long these requests waited for their calls to be answered, without the rest of answers."""
+    rest_ns = sum(each.line.rest_ns or 0 for each in model.exchanges)
+    return max(0, sum(each.line.peers_ns for each in requests) - rest_ns)
 
 
 @once

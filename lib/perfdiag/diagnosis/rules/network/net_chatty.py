@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.chatty_calls import ACCOUNTS, KERNEL, ChattyCalls
 from perfdiag.diagnosis.evidence.network.peers import name_of
-from perfdiag.diagnosis.evidence.requests.calls import by_peer, not_followed, without_time
+from perfdiag.diagnosis.evidence.requests.calls import by_peer, not_followed, until_answered_ns, without_time
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, rule
@@ -61,10 +61,10 @@ def _calls_a_request(model: Model, call: Exchange) -> float:
 @once
 def _owned_of_a_request(model: Model) -> float:
     """Return the part of calls that requests made, by their number. It is known only of all peers together, by time."""
-    served = [each.line for each in model.exchanges if each.from_outside]
+    served = [each for each in model.exchanges if each.from_outside]
     all_ns = sum(each.line.sum_ns + each.connect.sum_ns for each in model.exchanges if not each.served)
-    owned = min(1.0, sum(line.peers_ns for line in served) / all_ns) if all_ns else 0.0
-    count = sum(line.count for line in served)
+    owned = min(1.0, until_answered_ns(model, served) / all_ns) if all_ns else 0.0
+    count = sum(each.line.count for each in served)
     return owned / count if count and owned >= network_policy.chatty_owned_share else 0.0
 
 

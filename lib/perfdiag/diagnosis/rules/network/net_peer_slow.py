@@ -68,7 +68,8 @@ _AWAIT = fix("do not block in the event loop: await the call, or make it in a wo
     " Requests may read on after an answer, until the peer closes the connection: where nothing more came, that"
     " is told as a wait for the end alone. If an event loop's own thread waits for the peer, no other request is read"
     " meanwhile: then the call that blocks is the fault. Where requests of an event loop asked on a connection behind"
-    " another call that was not answered yet, until that was they waited for it.",
+    " another call that was not answered yet, until that was they waited for it. The rest of an answer counts, too,"
+    " from when all that had come was read until more came.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
     remedies="Keep connections open, where each call makes one. Measure the peer in the same way; ask for less, in"

@@ -23,8 +23,8 @@ from perfdiag.recording import schema
     meaning="Threads wait in send because the peer's receive window is full: its program reads too slowly, or its"
     " receive buffer is too small for the distance.",
     measured="At each wait in send, what held the connection: the part of waits held by the peer's window, times"
-    " the time waited there; if that held most of them, the own buffer was full because of it. Of calls of an event"
-    " loop: their bytes in windows of the peer's, a round trip each.",
+    " the time waited there; if the window held most of them, waits for the own buffer count as well. Of calls of an"
+    " event loop: their bytes in windows of the peer's, a round trip each.",
     alternatives="The reader at the peer is itself held up (CPU, disk, lock); its receive buffer is smaller than"
     " rate times round trip.",
     remedies="Measure the reader at the peer; enlarge its receive buffer (net.ipv4.tcp_rmem there).",
