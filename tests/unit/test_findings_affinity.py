@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
-from perfdiag.diagnosis.rule import Severity
+from perfdiag.diagnosis.rule import RemedyKind, Severity
 from perfdiag.facts.cgroup import CpusetGroup
 from perfdiag.facts.host_facts import Process
 
@@ -57,9 +57,6 @@ def test_described_children_are_widened_if_they_are_held_alike() -> None:
     assert remedy and remedy.text == "for pid in 100 200 201; do taskset -acp 0-1 $pid; done"
 
 
-BEHIND = "CPUs 1 of 4, by the cpuset of its control group"
-
-
 @pytest.mark.parametrize(
     ("allowed", "sets", "text", "undo"),
     [
@@ -86,7 +83,15 @@ def test_no_affinity_reaches_beyond_the_cpuset_of_a_group(allowed: str, sets: li
     known = {100: blank(Process, pid=100, cpus_allowed=allowed, thread_cpus={})}
     remedy = widened_affinity(knowing(builder.model(), processes=known, cpuset_groups=groups))
     assert remedy and (remedy.text, remedy.undo) == (text, undo)
-    assert (remedy.present_value == BEHIND) == text.startswith("echo")
+    assert remedy.present_value.startswith("CPUs 1 of 4, by the cpuset of /sys/fs/cgroup/a") == text.startswith("echo")
+
+
+def test_a_container_cannot_widen_its_own_cpuset() -> None:
+    builder = Builder(cpus=4).thread("worker", tid=100, cpu_user="400 ms")
+    known = {100: blank(Process, pid=100, cpus_allowed="1", thread_cpus={})}
+    groups = [CpusetGroup("/sys/fs/cgroup", 2, (100,), 1, 0, "1")]
+    remedy = widened_affinity(knowing(builder.model(), processes=known, cpuset_groups=groups))
+    assert remedy and remedy.kind is RemedyKind.FIX and "--cpuset-cpus=0-3" in remedy.text
 
 
 def test_a_thread_is_widened_as_far_as_its_group_allows() -> None:

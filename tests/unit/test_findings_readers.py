@@ -40,10 +40,20 @@ def test_a_pool_is_as_large_as_what_is_in_progress_where_all_have_read(most: int
     assert found.headline.startswith(said) and found.evidence[-1].value == most
 
 
-def test_workers_that_sit_on_silent_connections_are_taken() -> None:
-    found = finding(pool({"net.request": 0.6, "disk.read": 0.4}).model(), POOL)
-    assert "60 % of that time with silent keep-alive connections" in found.claim
+@pytest.mark.parametrize(("part", "held"), [(0.6, True), (0.4, False)])
+def test_workers_that_sit_on_silent_connections_are_taken(part: float, held: bool) -> None:
+    """Of the only thread, which read from a silent client, it was said that it computes."""
+    found = finding(pool({"net.request": part, "disk.read": 1 - part}).model(), POOL)
+    assert f"{part * 100:.0f} % of that time with silent keep-alive connections" in found.claim
     assert "KeepAliveTimeout" in found.remedies[0].text
+    assert ("held by clients that say nothing" in found.headline) is held
+
+
+def test_the_only_worker_is_called_that() -> None:
+    builder = Builder(comm="httpd").thread("worker", disk_read="7 s").reads(100)
+    requests(builder, {"disk.read": 7_000}, count=100, delays=[400] * 100, met={"disk.read": 1})
+    builder.line(schema.RequestsInside(1, [schema.Level(1, 7 * S)], 0))
+    assert finding(builder.model(), POOL).headline.startswith("The only worker is busy")
 
 
 def test_a_pool_whose_readers_are_with_nobody_is_not_full() -> None:

@@ -18,7 +18,7 @@ from perfdiag.report.verdict.sentences import Kind
 
 LINES = 3
 SLO_BREACH = "SLO-BREACH"
-FELT = 0.05  # of the window, or of all requests' time: of what is shorter nobody wants less
+FELT = 0.05  # of the window, of requests' time or busy time: of what is shorter nobody wants less
 _CALM_LINES = {OK: 2, IDLE_WORD: 1}  # of what is not wrong, unless its first sentence takes more
 _LABELS = {CANNOT_TELL: "CANNOT TELL", OK: "NO PROBLEM", IDLE_WORD: "IDLE"}
 _CANNOT = re.compile(r"^Cannot tell:? *")
@@ -173,11 +173,11 @@ def _to_mend(report: Report) -> list[tuple[int, Finding]]:
     """Return the faults, critical ones first; then what is no fault but takes more time than each of them, if the
     verdict names it and somebody would feel it."""
     found = sorted(faults(report), key=lambda each: each[1].severity != CRITICAL)
-    largest_ns = max([FELT * _whole_ns(report), *(each.ns for _, each in found)])
+    least_ns = max([FELT * _whole_ns(report), *(each.ns for _, each in found)])
     larger = [
         (number, each)
         for number, each in enumerate(report.findings, 1)
-        if each.severity not in FAULTS and each.ns > largest_ns and each.id in report.verdict.ids
+        if each.severity not in FAULTS and each.ns > least_ns and each.id in report.verdict.ids
     ]
     return [*found, *larger] if found else []
 

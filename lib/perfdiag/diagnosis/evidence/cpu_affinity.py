@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from perfdiag.diagnosis.rule import Remedy
-from perfdiag.diagnosis.significance import attempt
+from perfdiag.diagnosis.significance import attempt, fix
 from perfdiag.facts.cgroup import CpusetGroup
 from perfdiag.facts.cpu_sets import cpu_list
 from perfdiag.model.model import Model
@@ -22,33 +22,39 @@ def widened_affinity(model: Model, thread: ThreadLedger | None = None) -> Remedy
     process = model.facts.processes.get(thread.pid) if thread else None
     bound = (process.thread_cpus or {}).get(thread.tid) if thread and process else None
     own = cpu_list(bound)
-    if thread and bound and own and len(own) < _usable(model, thread.pid, online)[0]:
-        return attempt(
-            f"taskset -cp {_usable(model, thread.pid, online)[1]} {thread.tid}",
-            f"taskset -cp {shlex.quote(bound.strip())} {thread.tid}",
-            f"CPUs {bound.strip()} of {online} (thread {thread.tid}, unlike the first of {thread.pid})",
-        )
+    if thread and bound and own:
+        number, usable = _usable(_narrowing(model, thread.pid, online), online)
+        if len(own) < number:
+            return attempt(
+                f"taskset -cp {usable} {thread.tid}",
+                f"taskset -cp {shlex.quote(bound.strip())} {thread.tid}",
+                f"CPUs {bound.strip()} of {online} (thread {thread.tid}, unlike the first of {thread.pid})",
+            )
     for pid, process in sorted(model.facts.processes.items()):
         allowed = cpu_list(process.cpus_allowed)
-        if not allowed or len(allowed) >= online or not process.cpus_allowed:
-            continue
-        number, usable = _usable(model, pid, online)
-        if len(allowed) >= number:
-            return _widened_sets(_narrowing(model, pid, online), online)
-        present = process.cpus_allowed.strip()
-        return attempt(
-            _on_cpus(model, pid, usable),
-            _on_cpus(model, pid, shlex.quote(present)),
-            f"CPUs {present} of {online} (first thread of {pid})",
-        )
+        if allowed and len(allowed) < online and process.cpus_allowed:
+            return _widened(model, pid, process.cpus_allowed.strip(), online)
     return None
 
 
-def _usable(model: Model, pid: int, online: int) -> tuple[int, str]:
-    """Return how many CPUs the cpusets of a process allow, and which."""
-    sets = _narrowing(model, pid, online)
-    narrowest = shlex.quote(sets[-1].cpus) if sets else f"0-{online - 1}"
-    return len(cpu_list(sets[-1].cpus) or ()) if sets else online, narrowest
+def _widened(model: Model, pid: int, present: str, online: int) -> Remedy:
+    """Return the trial that widens the affinity of a process, or the cpusets that keep it from more CPUs."""
+    groups = _narrowing(model, pid, online)
+    number, usable = _usable(groups, online)
+    if len(cpu_list(present) or ()) >= number:
+        return _widened_sets(groups, online)
+    return attempt(
+        _on_cpus(model, pid, usable),
+        _on_cpus(model, pid, shlex.quote(present)),
+        f"CPUs {present} of {online} (first thread of {pid})",
+    )
+
+
+def _usable(groups: Sequence[CpusetGroup], online: int) -> tuple[int, str]:
+    """Return how many CPUs these groups, the outermost first, leave of all, and which."""
+    if not groups:
+        return online, f"0-{online - 1}"
+    return len(cpu_list(groups[-1].cpus) or ()), shlex.quote(groups[-1].cpus)
 
 
 def _narrowing(model: Model, pid: int, online: int) -> list[CpusetGroup]:
@@ -63,11 +69,16 @@ def _narrowing(model: Model, pid: int, online: int) -> list[CpusetGroup]:
 
 
 def _widened_sets(groups: Sequence[CpusetGroup], online: int) -> Remedy:
+    if not groups[0].depth:  # a container sees itself as the root, and cannot change that
+        return fix(
+            f"let the container use more CPUs than {groups[0].cpus} (of {online}), from outside: docker update"
+            f" --cpuset-cpus=0-{online - 1}, or AllowedCPUs= of its unit"
+        )
     files = [(shlex.quote(f"{group.path}/cpuset.cpus"), shlex.quote(group.cpus)) for group in groups]
     return attempt(
         "; ".join(f"echo 0-{online - 1} >{file}" for file, _ in files),
         "; ".join(f"echo {cpus} >{file}" for file, cpus in reversed(files)),
-        f"CPUs {groups[-1].cpus} of {online}, by the cpuset of its control group",
+        f"CPUs {groups[-1].cpus} of {online}, by the cpuset of {groups[-1].path}",
     )
 
 

@@ -16,7 +16,6 @@ from perfdiag.model.thread_accounts import ThreadLedger
 
 CPU = ("cpu.user", "cpu.kernel")
 RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
-MOST_PIDS = 8  # of a command that names each
 
 
 def subject(model: Model, *, begin: bool = False) -> str:

@@ -176,7 +176,7 @@ def _advice(it: Situation) -> str:
 
 def _works(it: Situation) -> bool:
     """Return whether it works for so much of the window that this is what its user waits for, whoever sleeps beside:
-    for most of it, or for less if it is known what takes most of that."""
+    for half of it, or for a quarter if most of that work is explained."""
     part = it.model.busy_ns / it.model.window_ns if it.model.window_ns else 0.0
     known = bool(it.largest) and it.largest[0].share >= MOST
     return part >= (WORKS if known else MOST)

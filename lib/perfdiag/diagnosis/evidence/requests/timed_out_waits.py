@@ -42,7 +42,7 @@ def all_wait_at_once(model: Model, parked_ns: Mapping[str, int]) -> int:
     is; 0 if that is not so, or not known.
 
     `parked_ns`: for how long requests are parked there, by futex.  The threads of a pool are woken for work where they
-    wait; on a futex that nobody ever wakes a thread waits for a time of its own.
+    wait; a thread on a futex that nobody ever wakes sleeps for a fixed time, or waits in vain.
     """
     woken = {row.key for row in model.rows_of(PARKED) if row.waker_tid}
     woken_ns = sum(ns for key, ns in parked_ns.items() if key in woken)

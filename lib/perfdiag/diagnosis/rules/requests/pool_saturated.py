@@ -37,6 +37,7 @@ from perfdiag.model.requests.unread_requests import BOUND
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.recording.levels import TOLD_BELOW, told_as
 
+MOSTLY_BOUND = 0.5  # of the time in which requests wait: less is said behind what keeps workers longer
 CHEAPER = fix("make their computing cheaper; more workers only share the CPUs, unless CPUs are idle")
 
 
@@ -82,7 +83,8 @@ def pool_saturated(model: Model) -> Iterable[Outcome]:
         more = work.remedy if work and work.remedy else CHEAPER
     bound = met.others.get(BOUND, 0.0) / met.taken
     if bound >= requests_policy.bound_workers_share:
-        headline = f"{workers} held by clients that say nothing; requests wait to be read"
+        if bound >= MOSTLY_BOUND:
+            headline = f"{workers} held by clients that say nothing; requests wait to be read"
         busy = f", {percent(bound)} of that time with silent keep-alive connections"
         more = fix("close silent connections sooner (KeepAliveTimeout), or serve them by events; add workers")
     yield conclude(

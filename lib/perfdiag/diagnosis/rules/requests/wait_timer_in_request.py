@@ -91,7 +91,8 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     looped = 2 * (slept_ns - _slept_ns(model)) > ns
     number = all_wait_at_once(model, parts) if 2 * parked_ns > ns else 0
     code = sleeps_in(model, _serving(model)) if slept_ns > parked_ns else ""
-    headline = _LOOPED if looped else f"Threads sleep{f' in {code}' if code else ''} while they serve requests"
+    sleep = "sleep, or wait in vain," if 2 * parked_ns > ns else f"sleep in {code}" if code else "sleep"
+    headline = _LOOPED if looped else f"Threads {sleep} while they serve requests"
     if number:
         headline = f"All {number} threads that serve requests wait at once, until their own timeouts"
     if polls := None if looped or number else polling(model, time):
