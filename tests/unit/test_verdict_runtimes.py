@@ -13,6 +13,7 @@ from perfdiag.report.verdict.sentences import Kind
 from perfdiag.report.verdict.verdict import decide
 
 from unit.support import Builder
+from unit.support.exchanges import served
 from unit.support.reports import made
 
 GO = ["runtime.futex.abi0 (app)", "runtime.notesleep (app)", "runtime.stopm (app)", "runtime.findRunnable (app)"]
@@ -147,3 +148,15 @@ def test_what_tells_where_parked_threads_are_has_a_place_of_its_own() -> None:
     verdict = made(builder.model()).verdict
     assert [part.split()[0] for part in verdict.sentences] == ["Cannot", "2"], verdict
     assert len(verdict.tells) == 1 and verdict.tells[0].startswith("gdb -p ")
+
+
+@pytest.mark.parametrize(("cpu", "said"), [("6 s", True), ("2 s", False)])
+def test_threads_that_compute_while_requests_wait_for_events_are_told(cpu: str, said: bool) -> None:
+    """A loop that starts a thread for each request waits for it in epoll, where no wait shows that."""
+    builder = Builder().thread("node", wait_events="9 s", cpu_user="100 ms", requests=(40, 40))
+    builder.thread("node", tid=200, wall="7 s", cpu_user=cpu, rest="wait.work", exited=True)
+    for line in served(40, 200_000_000, {"wait.events": 7_900_000_000, "cpu.user": 100_000_000}):
+        builder.line(line)
+    kind, text = verdict(builder.model())
+    assert kind == Kind.CANNOT_TELL.value and "requests wait for events" in text, text
+    assert ("Meanwhile 1 thread that read no request computed for 6.00 s, and 1 of them ended" in text) is said, text

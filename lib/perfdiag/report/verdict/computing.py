@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from perfdiag.common.units import share
+from perfdiag.common.units import duration, plural, share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
+from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.rule import Finding
 from perfdiag.model.model import Model
 
@@ -26,6 +27,18 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''})."
     garbage = ", much of it garbage collection" if collection(model, samples) else ""
     return f"It is computing: {share(first.share)} of {whole} is own code{garbage}{f' ({where})' if where else ''}."
+
+
+def computes_beside(model: Model, waited_ns: int) -> str:
+    """Return that threads which read no request computed for most of the time that requests waited for events: they may
+    have done what these waited for. "" if they did not."""
+    beside = [each for each in model.threads if not each.requests_read]
+    cpu_ns = sum(each.ns(*CPU) for each in beside)
+    if not waited_ns or cpu_ns < MOST * waited_ns:
+        return ""
+    number, ended = sum(each.threads for each in beside), sum(each.threads for each in beside if each.exited)
+    gone = f", and {ended:,} of them ended" if ended else ""
+    return f"Meanwhile {plural(number, 'thread')} that read no request computed for {duration(cpu_ns)}{gone}."
 
 
 def _where(samples: CpuSamples, *, kernel: bool) -> str:

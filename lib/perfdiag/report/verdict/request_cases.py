@@ -10,7 +10,7 @@ from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import PARKED, phrase_of
 from perfdiag.report.verdict import clear_of_fault, concerned_requests
 from perfdiag.report.verdict.cases import Case
-from perfdiag.report.verdict.computing import computes
+from perfdiag.report.verdict.computing import computes, computes_beside
 from perfdiag.report.verdict.outstanding_calls import outstanding_calls
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
@@ -28,7 +28,8 @@ from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation, 
 
 SHOWN = 3  # accounts of readers
 # Accounts in which a thread that serves a request waits, and nothing says for what.
-UNTOLD = {PARKED: "are blocked or idle", "wait.events": "wait for events", "wait.signal": "wait for signals"}
+EVENTS = "wait.events"
+UNTOLD = {PARKED: "are blocked or idle", EVENTS: "wait for events", "wait.signal": "wait for signals"}
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,8 @@ def _queued(it: Requests) -> list[str]:
 def _untold(it: Requests) -> list[str]:
     first = max(it.untold, key=lambda name: it.time.accounts[name])
     cannot = f"Cannot tell why: requests {UNTOLD[first]} for {it.part(first)} of their time."
-    return [cannot, *(perhaps(it.hidden) or next_step(it.model)), *it.answers]
+    beside = computes_beside(it.model, it.time.accounts[first]) if first == EVENTS else ""
+    return [cannot, beside, *(perhaps(it.hidden) or next_step(it.model)), *it.answers]
 
 
 def _beside_minor(it: Requests) -> list[str]:
