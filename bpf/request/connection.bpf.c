@@ -228,9 +228,12 @@ int BPF_PROG(sk_data_ready, struct sock *sock)
 	}
 	now = bpf_ktime_get_ns();
 	note_readable(sock, connection, now);
-	if (connection->direction == DIRECTION_CONNECTED && connection->exchange == EXCHANGE_ANSWERED &&
-	    !is_end_only(sock, connection))
-		receive_more(connection, now);
+	if (connection->direction == DIRECTION_CONNECTED && connection->last && !is_end_only(sock, connection)) {
+		if (connection->exchange == EXCHANGE_ANSWERED)
+			receive_more(connection, now);
+		else if (connection->exchange == EXCHANGE_NONE)
+			receive_greeting(connection, now);
+	}
 	if (connection->direction == DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ASKED)
 		return 0;
 	if (asks_by_datagrams(connection) && connection->pending > 1)

@@ -104,7 +104,7 @@ static __always_inline void read_answer(const struct record *record, struct conn
 	__u64 ns = connection->rest_ns;
 
 	connection->rest_ns = 0;
-	connection->last = read_all;
+	connection->last = connection->exchange == EXCHANGE_ANSWERED ? read_all : 0;
 	if (length || !ns || connection->exchange != EXCHANGE_ANSWERED || !is_serving(record))
 		return;
 	tally = tally_of(connection);
@@ -138,6 +138,23 @@ static __always_inline void receive_more(struct connection *connection, __u64 no
 		owner->after_peers_ns = owner->after_peer == connection->object ? owner->after_peers_ns + ns : ns;
 		owner->after_peer = connection->object;
 	}
+}
+
+/* The peer says something first, on a connection on which it was not asked anything: SMTP, SSH and SQL begin so. */
+static __always_inline void receive_greeting(struct connection *connection, __u64 now)
+{
+	struct connection *owner = owner_of(connection);
+	__u64 ns = now - connection->last;
+	struct exchange_tally *tally;
+
+	connection->last = 0;
+	tally = tally_of(connection);
+	if (!tally)
+		return;
+	__sync_fetch_and_add(&tally->sums[0].greetings, 1);
+	__sync_fetch_and_add(&tally->sums[0].greeting_ns, ns);
+	if (owner && owner->exchange == EXCHANGE_ASKED)
+		__sync_fetch_and_add(&owner->peers_ns, ns);
 }
 
 /* So long it took, or has taken so far, to be connected. */
@@ -183,4 +200,5 @@ static __always_inline void connect_state(struct sock *sock, int old, int new, _
 	add_connect(tally, now - connection->connecting);
 	give_to_owner(connection, now - connection->connecting);
 	connection->connecting = 0;
+	connection->last = new == TCP_ESTABLISHED ? now : 0;
 }

@@ -144,7 +144,7 @@ struct connection {
 	__u64 object;	      /* of all that are told together: the peer, or the local port */
 	__u64 begun;	      /* this request's first byte became readable; this call's first byte was sent */
 	__u64 answered;	      /* first byte of the answer */
-	__u64 last; /* last byte of the answer so far; of a call: when all of it that had come was read, 0: it is not */
+	__u64 last; /* last byte of the answer so far; of a call: when all of it was read, or it was connected; 0: neither */
 
 	/* What a request or a call always needs. */
 	union {
@@ -238,6 +238,8 @@ struct exchange_sum {
 	__u64 unanswered_ns;	    /* of these calls, while a request that they were made for waited */
 	__u64 unanswered_lasted_ns; /* of these calls, until their connection ended */
 	__u64 timed_out;	    /* of these calls, after a wait for the answer had ended by time */
+	__u64 greetings;	    /* connections on which the peer said something before it was asked */
+	__u64 greeting_ns;	    /* of these, since they were made */
 	__u64 rest_ns;		    /* of answered calls, while their request waited for more of the answer */
 	__u64 until_end;    /* answered calls: their request waited on, and nothing came but the connection's end */
 	__u64 until_end_ns; /* of these, how long that was */

@@ -118,6 +118,8 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "unanswered_lasted_ns", sum->unanswered_lasted_ns);
 	json_u64(json, "unanswered_longest_ns", sum->unanswered_longest_ns);
 	json_u64(json, "timed_out", sum->timed_out);
+	json_u64(json, "greetings", sum->greetings);
+	json_u64(json, "greeting_ns", sum->greeting_ns);
 	json_u64(json, "rest_ns", sum->rest_ns);
 	json_u64(json, "until_end", sum->until_end);
 	json_u64(json, "until_end_ns", sum->until_end_ns);

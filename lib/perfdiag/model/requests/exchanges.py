@@ -89,9 +89,10 @@ class Exchange:
 
     @property
     def waited_ns(self) -> int:
-        """How long calls took that were answered, the rest of their answers, those that were not while requests waited
-        for them, and those of requests behind them."""
-        return self.line.sum_ns + (self.line.rest_ns or 0) + (self.line.unanswered_ns or 0) + self.line.behind_ns
+        """How long calls took that were answered, greetings, the rest of answers, those that were not while requests
+        waited for them, and those of requests behind them."""
+        line = self.line
+        return line.sum_ns + line.greeting_ns + (line.rest_ns or 0) + (line.unanswered_ns or 0) + line.behind_ns
 
     @property
     def lasted_ns(self) -> int:

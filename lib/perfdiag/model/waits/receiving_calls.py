@@ -108,7 +108,7 @@ def _owing_nothing(waited: Mapping[str, int], exchanges: Iterable[schema.Exchang
         if line.direction in ("connected", "datagram"):
             open_ns = min(line.oldest_ns, window_ns) if line.oldest_ns else window_ns
             given_up_ns = line.unawaited_ns or 0 if line.count else 0  # who never answers was perhaps never to
-            rest_ns = (line.rest_ns or 0) + (line.until_end_ns or 0)  # known to be for the rest, or end, of the answer
+            rest_ns = (line.rest_ns or 0) + (line.until_end_ns or 0) + line.greeting_ns  # known to be for these
             open_ns = line.open * open_ns + line.unanswered * window_ns
             calls[line.object] += line.sum_ns + rest_ns + given_up_ns + open_ns
     return frozenset(peer for peer, ns in waited.items() if calls.get(peer, 0) and calls[peer] < OWED * ns)

@@ -55,7 +55,7 @@ _TURNS = [
 # What happened in the window, at most once a nanosecond on the largest machine there is.
 EVENTS = (
     *("count", "unanswered", "unawaited", "untimed", "open", "early", "declined"),
-    *("connects", "connects_failed", "connecting", "retries"),
+    *("connects", "connects_failed", "connecting", "greetings", "retries"),
 )
 MOST_BYTES_PER_NS = 1000
 # The distribution of a measure and the field that sums the same.
@@ -111,6 +111,7 @@ def _of_parts(line: schema.Exchange, at_once: int, exceeds: Exceeds) -> Iterator
 _WAITED = (  # how long, of how many
     ("unanswered_ns", "unanswered", "while requests waited for {count:,} unanswered calls"),
     ("unanswered_lasted_ns", "unanswered", "until the connections of {count:,} unanswered calls ended"),
+    ("greeting_ns", "greetings", "until {count:,} peers said something"),
     ("rest_ns", "count", "while requests waited for the rest of {count:,} answers"),
     ("until_end_ns", "until_end", "while requests waited for {count:,} ends of connections"),
     ("behind_ns", "behind", "while {count:,} calls waited behind others"),

@@ -7,6 +7,7 @@ from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.network.answers_in_pieces import answers_in_pieces
 from perfdiag.diagnosis.evidence.network.calls_behind import calls_behind
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
+from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting_to_requests
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
@@ -35,8 +36,8 @@ def outstanding(model: Model) -> Iterable[Finding]:
         ns = of_requests_ns(model, each.waited_ns)
         if ns >= general_policy.worth_share * time.ns:
             asked = (model, each, ns, ns / time.ns)
-            known = calls_behind(*asked) or _never(*asked) or answers_in_pieces(*asked)
-            yield with_limit(model, known or _finding(*asked), each.line.object)
+            known = calls_behind(*asked) or _never(*asked) or late_greeting_to_requests(*asked)
+            yield with_limit(model, known or answers_in_pieces(*asked) or _finding(*asked), each.line.object)
 
 
 def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None:

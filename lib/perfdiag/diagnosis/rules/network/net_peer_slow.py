@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of, lengths, telling
 from perfdiag.diagnosis.evidence.network.given_up_calls import given_up_calls
+from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
 from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
@@ -69,7 +70,7 @@ _AWAIT = fix("do not block in the event loop: await the call, or make it in a wo
     " is told as a wait for the end alone. If an event loop's own thread waits for the peer, no other request is read"
     " meanwhile: then the call that blocks is the fault. Where requests of an event loop asked on a connection behind"
     " another call that was not answered yet, until that was they waited for it. The rest of an answer counts, too,"
-    " from when all that had come was read until more came.",
+    " from when all that had come was read until more came, and so does a greeting, from when it was connected.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
     remedies="Keep connections open, where each call makes one. Measure the peer in the same way; ask for less, in"
@@ -196,8 +197,9 @@ def _holds(model: Model, group: list[Row], hold: Callable[[Model, set[str]], boo
 
 
 def _given_up(model: Model, found: PeerWaits) -> Finding | None:
-    """Return the finding of waits that no answer ends: its own timeouts do, or the peer closes; else None."""
-    if other := given_up_calls(model, found) or waits_for_the_end(model, found):
+    """Return the finding of waits that no answer ends: a greeting does, its own timeouts, or the peer closes; else
+    None."""
+    if other := late_greeting(model, found) or given_up_calls(model, found) or waits_for_the_end(model, found):
         return other
     return never_answered(model, found.rows, found.name, fix(measure(found.peers))) if found.receives else None
 
