@@ -146,8 +146,8 @@ def test_a_pool_that_computes_is_told_so() -> None:
             "file names",
         ),
         ([({"user": ["inflate (zlib.so.1)"]}, 60), ({"user": ["main (app)"]}, 40)], "inflate (zlib.so.1)"),
-        ([({"user": [f"part_{number} (app)"]}, 10) for number in range(10)], "compute"),
-        ([({"user": ["inflate (zlib.so.1)"]}, 5)], "compute"),
+        ([({"user": [f"part_{number} (app)"]}, 10) for number in range(10)], "computing"),
+        ([({"user": ["inflate (zlib.so.1)"]}, 5)], "computing"),
     ],
 )
 def test_what_a_pool_computes_is_named_where_one_thing_is_most_of_it(
@@ -158,4 +158,4 @@ def test_what_a_pool_computes_is_named_where_one_thing_is_most_of_it(
         builder.stack("cpu", count=count, **frames)
     found = finding(builder.model(), POOL)
     assert said in found.headline and len(found.headline) <= 75
-    assert (found.evidence[-1].probe == "lines of time") == (said == "compute")
+    assert (found.evidence[-1].probe == "lines of time") == (said == "computing")
