@@ -4,19 +4,20 @@ from perfdiag.common.units import plural, size
 from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
 from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import general_policy, network_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.policy import network_policy
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
 from perfdiag.diagnosis.significance import about, brief, duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import PEERS
 
 
-def answers_in_pieces(model: Model, call: Exchange, ns: int, part: float) -> Finding | None:
+def answers_in_pieces(model: Model, call: Exchange, ns: int) -> Finding | None:
     """Return the finding of requests that mostly wait for the rest of answers that have begun; else None.
 
-    `ns`: of the requests' time that waits for this peer; `part` of it all.
+    `ns`: of the requests' time that waits for this peer.
     """
     count, rest_ns = call.line.count, call.line.rest_ns or 0
     usual_ns = call.line.bytes_in * network_policy.slow_client_ns_per_byte  # what a fast line needs for them
@@ -32,7 +33,7 @@ def answers_in_pieces(model: Model, call: Exchange, ns: int, part: float) -> Fin
         headline=f"{brief(name)} begins its answers after {begin}, and takes {each} more to send them",
         claim=f"The answers of {name} begin after {begin}. Requests wait {each} more for the rest of each.",
         mechanism=Mechanism.SLOW,
-        severity=Severity.WARNING if part >= general_policy.fault_share else Severity.INFO,
+        severity=severity(model, 0, ns),
         evidence=[Evidence(pieces, float(rest_ns), "ns", "sockets")],
         remedies=[measure_called(model, call), fix("ask for less: fewer rows or fields, or a page at a time")],
         alternatives=[

@@ -7,10 +7,11 @@ a large one, holds up all that is asked behind it, however fast that could be an
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import general_policy, network_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.policy import network_policy
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
 from perfdiag.diagnosis.significance import brief, duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
@@ -22,10 +23,10 @@ _APART = fix(
 )
 
 
-def calls_behind(model: Model, call: Exchange, ns: int, part: float) -> Finding | None:
+def calls_behind(model: Model, call: Exchange, ns: int) -> Finding | None:
     """Return the finding of requests that mostly wait for calls before theirs on the same connection; else None.
 
-    `ns`: of the requests' time that waits for this peer; `part` of it all.
+    `ns`: of the requests' time that waits for this peer.
     """
     count, behind_ns = call.line.behind, call.line.behind_ns
     if not count or 2 * behind_ns < call.waited_ns or behind_ns < network_policy.slow_answer_ns * count:
@@ -42,7 +43,7 @@ def calls_behind(model: Model, call: Exchange, ns: int, part: float) -> Finding 
             f" earlier call that was not answered yet, and waited {each} until it was."
         ),
         mechanism=Mechanism.LIMIT,
-        severity=Severity.WARNING if part >= general_policy.fault_share else Severity.INFO,
+        severity=severity(model, 0, ns),
         doubts=["whether it answers calls in their order was not measured"],
         evidence=[Evidence(behind, float(behind_ns), "ns", "sockets")],
         remedies=[_APART],

@@ -13,8 +13,9 @@ from perfdiag.diagnosis.evidence.network.measuring_peers import measure, measure
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
 from perfdiag.diagnosis.evidence.questions import calls_to
+from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import general_policy, network_policy
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Claim, Evidence, Finding, Mechanism, Remedy, Severity
 from perfdiag.diagnosis.significance import brief, claims_of, duration, fault, fix, waits
 from perfdiag.model.model import Model
@@ -34,14 +35,15 @@ def late_greeting(model: Model, found: PeerWaits) -> Finding | None:
     return _finding(model, found.name, late, claims_of(found.rows), fault(model, late.ns), [seen], remedies)
 
 
-def late_greeting_to_requests(model: Model, call: Exchange, ns: int, part: float) -> Finding | None:
-    """Return the same of a peer for which requests wait where no thread does; `ns` of their time, `part` of it all."""
+def late_greeting_to_requests(model: Model, call: Exchange, ns: int) -> Finding | None:
+    """Return the same of a peer for which requests wait where no thread does; `ns`: of their time."""
     late = _late([call.line], call.waited_ns, connections_of(model).way_ns(call.line.object) or 0)
     if not late:
         return None
-    severity = Severity.WARNING if part >= general_policy.fault_share else Severity.INFO
     remedies = [measure_called(model, call), _KEEP]
-    return _finding(model, name_of(call.line.object, call.object), late, {PEERS: ns}, severity, [], remedies)
+    return _finding(
+        model, name_of(call.line.object, call.object), late, {PEERS: ns}, severity(model, 0, ns), [], remedies
+    )
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def _finding(
     name: str,
     late: _Greetings,
     claims: dict[Claim, int],
-    severity: Severity,
+    level: Severity,
     seen: list[Evidence],
     remedies: list[Remedy],
 ) -> Finding:
@@ -79,7 +81,7 @@ def _finding(
             " anything. Whoever calls it waits for that."
         ),
         mechanism=Mechanism.SLOW,
-        severity=severity,
+        severity=level,
         evidence=[*seen, Evidence(f"{plural(late.count, 'greeting')}, {each} each", float(late.ns), "ns", "sockets")],
         remedies=remedies,
         alternatives=["it greets late on purpose (postscreen of Postfix, greet_pause), or looks the client's name up"],

@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting_to_requests
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of
-from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, spread
+from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, severity, spread
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
@@ -35,12 +35,12 @@ def outstanding(model: Model) -> Iterable[Finding]:
     for each in calls:
         ns = of_requests_ns(model, each.waited_ns)
         if ns >= general_policy.worth_share * time.ns:
-            asked = (model, each, ns, ns / time.ns)
+            asked = (model, each, ns)
             known = calls_behind(*asked) or _never(*asked) or late_greeting_to_requests(*asked)
             yield with_limit(model, known or answers_in_pieces(*asked) or _finding(*asked), each.line.object)
 
 
-def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None:
+def _never(model: Model, call: Exchange, ns: int) -> Finding | None:
     """Return the finding of a peer whose calls mostly end without an answer; None where most time is in others."""
     given_up_ns, name = call.line.unanswered_ns or 0, name_of(call.line.object, call.object)
     if 2 * given_up_ns < call.waited_ns:
@@ -70,7 +70,7 @@ def _never(model: Model, call: Exchange, ns: int, part: float) -> Finding | None
             + (f" {plural(resent, 'segment')} got lost on the way, but new connections can be made." if dead else "")
         ),
         mechanism=Mechanism.FAILED,
-        severity=Severity.WARNING if part >= general_policy.fault_share else Severity.INFO,
+        severity=severity(model, 0, ns),
         doubts=[_by_their_time(model)],
         evidence=[asked, *([again] if resent else [])],
         remedies=[
@@ -101,7 +101,7 @@ def _by_their_time(model: Model) -> str:
     return "only their timing shows that requests wait for these calls" if told else ""
 
 
-def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
+def _finding(model: Model, call: Exchange, ns: int) -> Finding:
     peer, name = peer_of(call.line.object), name_of(call.line.object, call.object)
     typical_ns = call.whole.typical_ns()
     way_ns = connections_of(model).way_ns(call.line.object)
@@ -132,7 +132,7 @@ def _finding(model: Model, call: Exchange, ns: int, part: float) -> Finding:
         ),
         claim=claim,
         mechanism=Mechanism.SLOW if slow else Mechanism.MANY,
-        severity=Severity.WARNING if slow and part >= general_policy.fault_share else Severity.INFO,
+        severity=severity(model, 0, ns) if slow else Severity.INFO,
         doubts=[far, _by_their_time(model)],
         evidence=[_evidence(model, call)],
         remedies=[measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
