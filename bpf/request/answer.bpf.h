@@ -12,7 +12,8 @@ static __noinline bool answers_another(const struct connection *connection, __u3
 	struct naming naming = { .bytes = bytes };
 	struct call call;
 
-	if (connection->exchange != EXCHANGE_ANSWERED || !connection->name || connection->bytes_out == CONTINUE_BYTES)
+	if (connection->exchange != EXCHANGE_ANSWERED || !has_http_name(connection) ||
+	    connection->bytes_out == CONTINUE_BYTES)
 		return false;
 	read_call(bpf_get_current_task_btf(), &call);
 	return find_text(&naming, &call) && *(__u32 *)naming.text == HTTP_ANSWER;
@@ -24,10 +25,10 @@ static __always_inline __u64 left_off(const struct connection *connection)
 	return connection->exchange == EXCHANGE_ASKED ? connection->arrived : connection->last;
 }
 
-/* Texts with a name are answered, and who could not send all at once goes on. */
+/* Texts of HTTP are answered, and who could not send all at once goes on. */
 static __always_inline bool has_more_to_tell(const struct connection *connection)
 {
-	return connection->name || connection->full_since;
+	return has_http_name(connection) || connection->full_since;
 }
 
 /* Who writes long answers by turns comes back sooner than after as long as the first of it took. */

@@ -131,6 +131,12 @@ static __noinline int take_up_next(struct record *record, __u64 now)
 	return 0;
 }
 
+/* Texts of HTTP are answered, each of them. */
+static __always_inline bool has_http_name(const struct connection *connection)
+{
+	return connection->name && connection->nameless != NAMES_COMMANDS;
+}
+
 enum looks { LOOKS_NEW, LOOKS_LIKE_REST, LOOKS_LIKE_NONE };
 
 /* "HTTP/1.1 100 Continue": all that was answered before the rest of a request came. */
@@ -194,7 +200,7 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 	connection->beginning_bytes = 0;
 	if (connection->nameless == NAMELESS)
 		return LOOKS_NEW;
-	if (connection->name && connection->bytes_out == CONTINUE_BYTES)
+	if (has_http_name(connection) && connection->bytes_out == CONTINUE_BYTES)
 		return LOOKS_LIKE_REST; /* whatever it begins with */
 	read_call(bpf_get_current_task_btf(), &call);
 	if (!find_text(&naming, &call)) {
@@ -208,6 +214,8 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 				connection->nameless = connection->request ? NAMELESS : NAMELESS_FIRST;
 			return LOOKS_NEW; /* too little to tell what else it is */
 		}
+		if (connection->nameless == NAMES_COMMANDS)
+			return LOOKS_NEW; /* the rest of a long one: the next may have its name again */
 		connection->multiplexed = connection->name != 0; /* was HTTP: frames of a WebSocket and the like */
 		connection->nameless = connection->request ? NAMELESS : NAMELESS_FIRST;
 		return LOOKS_NEW;
@@ -217,6 +225,11 @@ static __noinline enum looks look_at_request(struct connection *connection, __u3
 	if (naming.frames || *(__u32 *)naming.text == HTTP2_PREFACE) {
 		connection->multiplexed = 1;
 		connection->nameless = NAMELESS;
+		return LOOKS_NEW;
+	}
+	if (naming.command) {
+		connection->nameless = knobs.no_names ? NAMELESS : NAMES_COMMANDS;
+		*name = knobs.no_names ? 0 : name_request(&naming);
 		return LOOKS_NEW;
 	}
 	connection->nameless = NAMES;

@@ -3,8 +3,8 @@
 #pragma once
 #include "core/compat.bpf.h"
 #include "core/object_names.bpf.h"
+#include "request/command_name.h"
 #include "request/http2_frames.h"
-#include "request/name_rules.h"
 
 #define HTTP2_PREFACE 0x20495250 /* "PRI ", as a number of this byte order: frames follow */
 #define HTTP_ANSWER 0x50545448	 /* "HTTP" */
@@ -100,6 +100,12 @@ __weak __noinline int shows_frames(struct naming *naming, __u64 address, __u32 b
 	       is_frame_header(next);
 }
 
+/* Global, so that the verifier walks it once. */
+__weak __noinline int begins_with_command(struct naming *naming, __u32 bytes)
+{
+	return naming && find_command(naming, bytes < REQUEST_BYTES ? bytes : REQUEST_BYTES);
+}
+
 /* No more than the buffer has: what lies behind it in the target's memory was not sent by anybody. */
 __weak __noinline int read_text(struct naming *naming, __u64 address, __u64 room)
 {
@@ -110,6 +116,9 @@ __weak __noinline int read_text(struct naming *naming, __u64 address, __u64 room
 	bytes = naming->bytes < room ? naming->bytes : room;
 	if (!bpf_probe_read_user(naming->text, bytes < REQUEST_BYTES ? bytes : REQUEST_BYTES, (void *)address) &&
 	    bytes > TLS_HEADER) {
+		naming->command = begins_with_command(naming, bytes);
+		if (naming->command)
+			return true;
 		if (naming->perhaps_frames)
 			naming->frames = shows_frames(naming, address, bytes);
 		if (naming->frames || is_known(naming->text)) {
@@ -178,7 +187,11 @@ __weak __noinline __u32 make_name(struct naming *naming)
 
 	if (!naming)
 		return 0;
-	if (begin_name(naming, knobs.seed))
+	if (naming->command) {
+		if (!name_command(naming, knobs.seed))
+			return 0;
+		naming->whole = true;
+	} else if (begin_name(naming, knobs.seed))
 		bpf_loop(REQUEST_BYTES, next_letter, &naming, 0); /* takes nothing but what is on the stack */
 	else if (naming->bytes >= METHOD_BYTES)
 		return 0; /* "POSTAGE": only begins like one */
@@ -203,13 +216,17 @@ __weak __noinline __u32 make_name(struct naming *naming)
 static __always_inline __u32 name_request(struct naming *naming)
 {
 	const __u64 *words = (const __u64 *)naming->text;
-	__u32 bytes = naming->bytes < REQUEST_BYTES ? naming->bytes : REQUEST_BYTES;
-	__u64 text = mix(knobs.seed, bytes); /* nobody can send what is taken for another's */
+	__u32 bytes;
 	struct recent_name *recent;
+	__u64 text;
 	__u32 slot;
 
 	if (knobs.no_names)
 		return NAME_ALL;
+	if (naming->command)
+		drop_arguments(naming);
+	bytes = naming->bytes < REQUEST_BYTES ? naming->bytes : REQUEST_BYTES;
+	text = mix(knobs.seed, bytes); /* nobody can send what is taken for another's */
 	for (int i = 0; i < REQUEST_BYTES / 8; i++)
 		text = mix(text, words[i]);
 	slot = text % RECENT_NAMES;

@@ -32,9 +32,10 @@ enum holder {
 	HELD_BY_CORK,  /* until more is sent, or the socket uncorked; else for 200 ms or more (tcp_probe0_base()) */
 };
 
-/* What comes is no plain text that names requests. */
+/* Does what comes name requests, in plain text? */
 enum nameless {
 	NAMES,
+	NAMES_COMMANDS, /* of Redis: not all of them want an answer */
 	NAMELESS_FIRST, /* the first that was seen: it may be the rest of one from before the window */
 	NAMELESS,
 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "recorder.h"
-#include "request/name_rules.h"
+#include "request/command_name.h"
 #include "perfdiag.skel.h"
 #include "program/syscall_table.h"
 
@@ -29,19 +29,35 @@ static void copy_typed(struct naming *naming, const char *typed)
 			text[i] = '0';
 }
 
+/* A word alone is a command of Redis. */
+static bool name_typed_command(struct naming *naming, const char *typed, uint64_t seed)
+{
+	snprintf(naming->text, sizeof(naming->text), "*1\r\n$%zu\r\n%s", strlen(typed), typed);
+	return find_command(naming, REQUEST_BYTES) && name_command(naming, seed);
+}
+
+/* Method and path of HTTP. */
+static bool name_typed_path(struct naming *naming, const char *typed, uint64_t seed)
+{
+	copy_typed(naming, typed);
+	if (!begin_name(naming, seed))
+		return false;
+	for (__u32 i = 0; i < REQUEST_BYTES && !name_letter(i, naming); i++)
+		;
+	return end_whole_name(naming, seed);
+}
+
 /* As a request with this text is called, and the hash of that in a recording with this seed; 0: no request is. */
 static __u32 make_name(const char *text, uint64_t seed, char name[REQUEST_NAME_BYTES + 1])
 {
 	struct naming naming = {};
 
 	*name = 0;
-	copy_typed(&naming, text);
-	if (!begin_name(&naming, seed))
-		return 0;
-	for (__u32 i = 0; i < REQUEST_BYTES && !name_letter(i, &naming); i++)
-		;
-	if (!end_whole_name(&naming, seed))
-		return 0; /* "GET" alone */
+	if (!name_typed_command(&naming, text, seed)) {
+		naming = (struct naming){};
+		if (!name_typed_path(&naming, text, seed))
+			return 0;
+	}
 	memcpy(name, naming.name.request.text, naming.length);
 	name[naming.length] = 0;
 	return name_of(&naming);
@@ -76,11 +92,11 @@ static bool can_match(const char *text, const char *name)
 	if (!*name) {
 		fprintf(stderr,
 			"error: --slo: no request is called '%s'\n"
-			"HINT: a name is a method of HTTP/1 and a path, such as 'GET /upload'\n",
+			"HINT: a name is a method of HTTP/1 and a path, such as 'GET /upload', or a command of Redis\n",
 			text);
 		return false;
 	}
-	if (is_call(name) || strcmp(target, " #") || !strcmp(text, name))
+	if (is_call(name) || !target || strcmp(target, " #") || !strcmp(text, name))
 		return true;
 	fprintf(stderr,
 		"error: --slo: no request is called '%s': it becomes '%s', for it has no path\n"

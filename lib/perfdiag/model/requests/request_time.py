@@ -187,7 +187,7 @@ def unsure(lines: Iterable[schema.Exchange], *, slow: bool = False) -> bool:
     news and its acknowledgement are the same two messages in the other order.  Where nothing was answered, nothing
     counts."""
     answered = [line for line in lines if line.count]
-    untimed = [0 if line.name else line.untimed for line in answered]  # with a name: answers that go on
+    untimed = [0 if line.wants_answers else line.untimed for line in answered]  # of HTTP: answers that go on
     counts = [(line.unsure + other, line.count + other) for line, other in zip(answered, untimed, strict=True)]
     if slow:
         counts = [(line.over_slo_unsure, line.over_slo) for line in answered]

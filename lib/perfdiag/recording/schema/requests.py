@@ -57,7 +57,8 @@ class Exchange(Line, tag="exchange"):
     """
 
     object: Object  # "port:8080", "peer:10.0.0.1:5432", ... as in Detail
-    # "GET /users/#" of HTTP/1 in plain text, or ""; "(other names)" without room, "(all names)" where none is kept
+    # "GET /users/#" of HTTP/1 and "KEYS" of Redis in plain text, or ""; "(other names)" without room, "(all names)"
+    # where none is kept
     name: RequestName
     direction: Word
     count: Count  # answered
@@ -128,6 +129,12 @@ class Exchange(Line, tag="exchange"):
     awaited: Count = 0  # of `open`, by UDP: somebody watches their socket
     most: Count | None = None  # of calls ("connected"): outstanding at once, at most
     levels: CallLevels = []  # levels that were reached; from 128 on they are not told apart, and not here
+
+    @property
+    def wants_answers(self) -> bool:
+        """Return whether each of these requests wants an answer, as those of HTTP do. Redis has commands that want
+        none; their names are single words."""
+        return " " in self.name
 
 
 def unread_ns(line: Exchange, *, over_slo: bool = False) -> int:

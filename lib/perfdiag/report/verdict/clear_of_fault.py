@@ -59,7 +59,7 @@ def is_slow(model: Model) -> bool:
 def unseen(model: Model) -> list[str]:
     """Return the sentences on requests that could not be followed; none if all were."""
     served = [each.line for each in model.exchanges if each.served]
-    untimed, streams = (sum(line.untimed for line in served if bool(line.name) is named) for named in (False, True))
+    untimed, streams = (sum(line.untimed for line in served if line.wants_answers is sure) for sure in (False, True))
     parts = [
         several_at_once(model),
         f"{plural(streams, 'answer')} that went on with pauses when the window ended" if streams else "",

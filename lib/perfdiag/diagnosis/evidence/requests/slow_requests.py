@@ -91,7 +91,7 @@ def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
     line, hung_ns = exchange.line, _hung_ns(exchange.line)
     text = _not_answered([line], exchange.title)
     which = "it is unknown how many of them are over the limit" if line.open + line.unanswered > 1 else ""
-    perhaps = line.untimed > 0 and not line.name  # other messages there had none, and clients went on
+    perhaps = line.untimed > 0 and not line.wants_answers  # other messages there had none, and clients went on
     return conclude(
         model,
         {},
