@@ -232,6 +232,7 @@ struct record {
 	__u64 handed_from, handed_until; /* when `handed_by` had it meanwhile */
 	__u32 handed_by;
 	__u32 requests_turned; /* of these, for which it left another connection that is open */
+	__u32 helped;	       /* so often it woke a thread of its process that reads requests, and waited for events */
 	struct vm_left left;   /* a virtual CPU's last exit */
 	__u64 operation_start; /* the call it is in blocked first */
 	__u64 operation_call;

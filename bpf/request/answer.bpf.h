@@ -151,6 +151,7 @@ static __always_inline void send_answer(struct record *record, struct connection
 	note_pause(record, connection, now);
 	connection->several |= connection->tid != record->tid;
 	book_own_timer(record, connection, left_off(connection));
+	book_helper(record, connection, left_off(connection));
 	if (connection->exchange == EXCHANGE_ASKED) {
 		note_timeout(record, connection);
 		if (connection->timer_ns && may_be_news(connection, now))

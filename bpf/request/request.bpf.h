@@ -6,7 +6,7 @@
 #include "request/ring_queue.bpf.h"
 #include "request/request_name.bpf.h"
 #include "request/read_delay.bpf.h"
-#include "request/own_timer.bpf.h"
+#include "request/helper.bpf.h"
 #include "request/tls_frames.bpf.h"
 
 /* What the thread has run since its last switch is the request's that it serves, on that connection. */
@@ -290,6 +290,7 @@ static __always_inline bool receive_rest(struct record *record, struct connectio
 	connection->several |= connection->tid != record->tid;
 	lay_since = connection->left_at ?: begun;
 	book_own_timer(record, connection, lay_since);
+	book_helper(record, connection, lay_since);
 	connection->arrived = now;
 	connection->lay_ns += now - lay_since;
 	if (connection->beginning_bytes)

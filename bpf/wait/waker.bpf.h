@@ -3,6 +3,7 @@
 #pragma once
 #include "wait/timeline.bpf.h"
 #include "core/ledger.bpf.h"
+#include "request/helper.bpf.h"
 
 /*
  * Waits that another thread can end.  Those for a device, a server or memory are roots themselves, also where a thread of
@@ -263,6 +264,8 @@ static __always_inline void follow_waker(struct record *record, struct task_stru
 		return;
 	chain = chain_of(task);
 	other = chain_of(waker);
-	if (chain && other)
-		follow(record, chain, by, other, record->waking);
+	if (!chain || !other)
+		return;
+	follow(record, chain, by, other, record->waking);
+	keep_helper_time(record, by, other);
 }

@@ -31,6 +31,15 @@ def test_requests_that_are_slept_through() -> None:
     assert found.remedies[0].text.startswith("do not sleep while a request waits, nor while holding a lock;")
 
 
+@pytest.mark.parametrize(("helped", "who"), [(390, "Threads sleep"), (0, "Requests wait until a timer")])
+def test_whose_sleep_it_is(helped: int, who: str) -> None:
+    """That of a thread which works for the loop, or a timer of the loop itself, while another thread sleeps."""
+    builder = Builder(comm="node").thread("libuv-worker", cpu_user="10 ms", wait_timer="6 s").helps(helped)
+    builder.thread("node", cpu_user="500 ms", wait_events="7500 ms")
+    requests(builder, {"cpu.user": 500, "wait.timer": 3000}, turns=390)
+    assert finding(builder.model(), TIMER).headline.startswith(who)
+
+
 def test_a_sleep_outside_of_requests_is_none_of_theirs() -> None:
     assert "requests sleep 3 % of their time" in check(sleepy(60).model(), TIMER).text
 

@@ -58,6 +58,7 @@ void thread_write(struct recorder *recorder, const struct record *record, const 
 	json_u64(json, "kernel_ns", record->kernel_ns - record->kernel_start_ns);
 	json_u64(json, "requests_read", record->requests_read);
 	json_u64(json, "requests_turned", record->requests_turned);
+	json_u64(json, "helped", record->helped);
 	sums_write(json, "accounts", record->accounts);
 	if (open->state == STATE_BLOCKED && open->waking <= open->since) {
 		json_object(json, "open");

@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import hashlib
 import os
+import queue
 import selectors
 import socket
 import subprocess
@@ -97,6 +99,42 @@ def by_one_loop(listener: socket.socket, work: Callable[[], object]) -> None:
                 connection.close()
 
 
+def by_helpers(listener: socket.socket, work: Callable[[], object], path: str = "/", helpers: int = 1) -> None:
+    """Serve all connections on the one thread, but have others do the work for requests of that path."""
+    tasks: queue.SimpleQueue[socket.socket] = queue.SimpleQueue()
+    done: queue.SimpleQueue[socket.socket] = queue.SimpleQueue()
+    told = os.eventfd(0, os.EFD_NONBLOCK)
+
+    def help_out() -> None:
+        while True:
+            connection = tasks.get()
+            work()
+            done.put(connection)
+            os.eventfd_write(told, 1)
+
+    for _ in range(helpers):
+        threading.Thread(target=help_out, daemon=True).start()
+    waiting = selectors.DefaultSelector()
+    waiting.register(listener, selectors.EVENT_READ)
+    waiting.register(told, selectors.EVENT_READ)
+    while True:
+        for key, _ in waiting.select():
+            connection = key.fileobj
+            if not isinstance(connection, socket.socket):
+                for _ in range(os.eventfd_read(told)):
+                    done.get().sendall(OK)
+            elif connection is listener:
+                waiting.register(listener.accept()[0], selectors.EVENT_READ)
+            elif asked := connection.recv(65536):
+                if path.encode() in asked:
+                    tasks.put(connection)
+                else:
+                    connection.sendall(OK)
+            else:
+                waiting.unregister(connection)
+                connection.close()
+
+
 def computes(seconds: float) -> Callable[[], None]:
     """Return work that is done when this thread has run for so long."""
 
@@ -106,6 +144,11 @@ def computes(seconds: float) -> Callable[[], None]:
             pass
 
     return work
+
+
+def hashes(rounds: int) -> Callable[[], object]:
+    """Return work that computes without the interpreter's lock."""
+    return lambda: hashlib.pbkdf2_hmac("sha256", b"", b"", rounds)
 
 
 def logs(seconds: float) -> Callable[[], object]:

@@ -61,7 +61,7 @@ class Full:
                 "namespace_tid": 1000 + serial, "comm": f"worker-{serial}", "state": "alive", "start_ns": START_NS,
                 "wall_ns": wall, "user_ns": S // 10, "kernel_ns": S // 20, "accounts": sums,
                 "open": {"account": "wait.parked", "object": futexes[0][0], "since_ns": END_NS - S}, "futexes": futexes,
-                "requests_read": 1_234_567, "requests_turned": 1_234_567,
+                "requests_read": 1_234_567, "requests_turned": 1_234_567, "helped": 1_234_567,
             }  # fmt: skip
         for number in range(1000):
             sums = self.sums()

@@ -75,6 +75,7 @@ class Threads:
                 "futexes": [],
                 "requests_read": requests[0],
                 "requests_turned": requests[1],
+                "helped": 0,
             }
         )
         return self
@@ -83,6 +84,11 @@ class Threads:
         """Let the last thread read so many requests; for so many of these it turned from another connection.  None: as
         in recordings made before that was recorded."""
         self._threads[-1] |= {"requests_read": requests, "requests_turned": turned}
+        return self
+
+    def helps(self, times: int) -> Self:
+        """Let the last thread wake a loop of its process that serves requests so often."""
+        self._threads[-1]["helped"] = times
         return self
 
     def row(
@@ -189,6 +195,7 @@ class Threads:
                     "futexes",
                     "requests_read",
                     "requests_turned",
+                    "helped",
                 )
             },
         )

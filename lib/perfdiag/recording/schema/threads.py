@@ -48,6 +48,7 @@ class Thread(Line, tag="thread"):
     futexes: FutexSums = []
     requests_read: Count | None = None  # older recordings do not say
     requests_turned: Count = 0  # of these, for which it left another connection that was open
+    helped: Count = 0  # how often it woke a thread of its process that reads requests, and waited for events
 
 
 class Exited(Line, tag="exited"):

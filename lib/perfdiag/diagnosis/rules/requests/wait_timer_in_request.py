@@ -53,7 +53,8 @@ _DELAYS = (
     meaning="The thread that serves a request sleeps on a timer in the middle of it, or waits until its own"
     " timeout; or an event loop keeps the request until a timer fires: a retry with a pause, polling instead of waiting"
     " for the event, a rate limit.",
-    measured="Sleep of the serving thread from the arrival of a request to the last byte of its answer; time on"
+    measured="Sleep of the serving thread from the arrival of a request to the last byte of its answer, and of the"
+    " thread of a pool that wakes an event loop when it has done what a request needs; time on"
     " futexes where no thread was seen to wake a request, so that a timeout ended the wait (if all threads that serve"
     " requests are with one meanwhile, the finding says so: only they may do what they wait for); of event loops,"
     " the time from when the thread left a request, or a part of it unread, until it woke up by time and went on with"
@@ -137,16 +138,16 @@ def _remedies(*, looped: bool, own_pool: bool, polls: Polling | None, where: lis
 
 
 def _slept_ns(model: Model) -> int:
-    """Return how long threads slept that read requests."""
-    return sum(thread.ns(TIMER) for thread in model.threads if thread.requests_read)
+    """Return how long threads slept that read requests, or work for these."""
+    return sum(thread.ns(TIMER) for thread in model.threads if thread.requests_read or thread.helped)
 
 
 def _serving(model: Model) -> Sequence[ThreadLedger]:
-    return [thread for thread in model.threads if thread.requests_read] or model.threads
+    return [thread for thread in model.threads if thread.requests_read or thread.helped] or model.threads
 
 
 def _where(model: Model) -> list[Remedy]:
-    """Return how to see the code that sleeps, of the thread that slept longest and has read requests, if one has."""
+    """Return how to see the code that sleeps, of the thread that slept longest and serves requests, if one does."""
     sleeper = max(_serving(model), key=lambda thread: thread.ns(TIMER), default=None)
     command = command_for_sleepers(model, sleeper.pid) if sleeper else ""
     return [fix(f"see where: {command}")] if command else []
