@@ -7,6 +7,7 @@ import math
 import pytest
 from perfdiag.facts.host_facts import Facts
 
+from unit.support import Builder
 from unit.support.facts import facts
 
 UNIFIED = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate,memory_recursiveprot\n"
@@ -54,6 +55,14 @@ def version_2(mountinfo: str = UNIFIED) -> Facts:
             f"{service}/pids.events": "max 11\n",
         },
     )
+
+
+@pytest.mark.parametrize(("levels", "told"), [(63, False), (64, True)])
+def test_a_nest_of_which_not_all_is_read_is_said(levels: int, told: bool) -> None:
+    builder = Builder().thread("a", cpu_user="1 s").fact("/proc/self/mountinfo", UNIFIED)
+    builder.fact("/proc/100/cgroup", f"0::{'/d' * levels}\n")
+    said = [each.what for each in builder.model().not_measured]
+    assert (f"limits of control groups in the middle of {levels} levels" in said) is told, said
 
 
 def test_version_2() -> None:

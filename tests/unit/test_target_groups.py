@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,26 @@ def test_control_groups_that_cannot_be_meant(tree: Path, wanted: Wanted, error: 
     with pytest.raises(error, match=said) as caught:
         resolve(wanted)
     assert caught.value.hint  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def nest(tree: Path) -> Iterator[Path]:
+    """Return a group deeper in others than Python calls itself: anybody may make one below a group of their own."""
+    made = [tree / "user.slice" / ("d/" * depth) for depth in range(1, 1200)]
+    for each in made:
+        each.mkdir()
+    yield made[-1]
+    (made[-1] / "cgroup.procs").unlink()
+    for each in reversed(made):  # what removes whole trees calls itself, too
+        each.rmdir()
+
+
+def test_a_nest_of_groups_hides_nothing(tree: Path, nest: Path) -> None:
+    (nest / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    assert "nginx.service" in cgroups.units()
+    assert resolve(Wanted(unit="nginx")).pids and os.getpid() in cgroups.processes(tree / "user.slice")
+    with pytest.raises(TargetGone):
+        resolve(Wanted(unit="apache"))
 
 
 def test_the_whole_host_is_no_target(tree: Path) -> None:

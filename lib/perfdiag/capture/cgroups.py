@@ -136,16 +136,33 @@ def container_names() -> list[str]:
 def _directories() -> Iterator[str]:
     """Yield the names of all control groups of the first hierarchy."""
     for tree in mounts()[:1]:
-        for _directory, names, _files in os.walk(tree):
+        for _directory, names in _walk(tree):
             yield from names
+
+
+def _walk(tree: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield each directory from the top with the names of those in it; who takes a name out is not led into it.
+
+    os.walk() calls itself for each level in Python 3.11, and anybody may nest a thousand in a group of their own.
+    """
+    left = [tree]
+    while left:
+        directory = left.pop()
+        try:
+            with os.scandir(directory) as entries:
+                names = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue  # gone meanwhile, or its path is longer than the kernel takes
+        yield directory, names
+        left += [directory / name for name in names]
 
 
 def processes(group: Path) -> list[int]:
     """Return the pids in a control group and all below it."""
     found: set[int] = set()
-    for directory, _names, _files in os.walk(group):
+    for directory, _names in _walk(group):
         try:
-            found |= {int(line) for line in Path(directory, "cgroup.procs").read_text().split("\n") if line}
+            found |= {int(line) for line in (directory / "cgroup.procs").read_text().split("\n") if line}
         except OSError:
             continue  # gone meanwhile, or a threaded group: its processes stand in the group above it
     return sorted(found - {0})
@@ -168,12 +185,12 @@ def _find(wanted: Callable[[str], bool]) -> Iterator[Path]:
     """Yield the topmost directories with a wanted name, of the first hierarchy where such a one has processes."""
     for tree in mounts():
         found = False
-        for directory, names, _files in os.walk(tree):
+        for directory, names in _walk(tree):
             for name in [name for name in names if wanted(name)]:
                 names.remove(name)
-                if processes(Path(directory, name)):
+                if processes(directory / name):
                     found = True
-                    yield Path(directory, name)
+                    yield directory / name
         if found:
             return
 

@@ -287,6 +287,11 @@ class Facts:
         return cgroup.Reader(self.texts, self.mounts)
 
     @fact
+    def group_depth(self) -> int:
+        """How many visible ancestors the deepest of the targets' groups has."""
+        return max((each.depth for each in self._groups.directories), default=0)
+
+    @fact
     def cpu_groups(self) -> Sequence[CpuGroup]:
         """CPU bandwidth."""
         return list(self._groups.cpu())

@@ -16,6 +16,9 @@
 
 #define FILES_MAX 1024 /* over all targets and hierarchies */
 #define HIERARCHIES_MAX 32
+/* Anybody to whom a group was delegated can nest a thousand below it: of such a nest those in the middle are left out. */
+#define NEAREST_GROUPS 48
+#define TOPMOST_GROUPS 16
 
 struct group_files {
 	const char *controller; /* NULL: version 2 */
@@ -231,16 +234,28 @@ static int add_files(struct wanted_list *list, enum facts_phase phase, const cha
 	return err;
 }
 
+/* How many ancestors of the group are visible. */
+static size_t ancestors(const struct place *place)
+{
+	size_t count = 0;
+
+	for (const char *at = place->directory + place->top; (at = strchr(at, '/')); at++)
+		count++;
+	return count;
+}
+
 /* The group and its ancestors, of which all but the group itself stay out of the series. */
 static int add_group(struct wanted_list *list, enum facts_phase phase, const char *controller, struct place *place)
 {
-	int err;
+	size_t depth = ancestors(place);
+	int err = 0;
 
-	for (;;) {
+	for (size_t up = 0;; up++) {
 		bool top = strlen(place->directory) <= place->top;
 		char *slash;
 
-		err = add_files(list, phase, controller, place->directory, top);
+		if (up < NEAREST_GROUPS || up + TOPMOST_GROUPS > depth)
+			err = add_files(list, phase, controller, place->directory, top);
 		slash = strrchr(place->directory, '/');
 		if (err || top || !slash || phase == FACTS_SERIES)
 			return err;

@@ -12,6 +12,7 @@ from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.recording import schema
 from perfdiag.recording.laws import contradictions
 from perfdiag.recording.recording import Recording
+from perfdiag.recording.schema.limits import RECORDER
 
 OBSERVED_LONG_NS = 1_000_000_000  # shorter threads cannot be held to 1 %
 
@@ -157,6 +158,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     found += _dropped(recording, facts)
     found += _unanswered(recording.facts)
     found += _cut_off(recording.facts)
+    found += _nested_groups(facts)
     found += unresolved_symbols.not_measured(recording)
     if recording.problems:
         found.append(
@@ -223,6 +225,16 @@ def _unanswered(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
         return []
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return [NotMeasured(f"{paths[0]}{more}", "not read in time: who asks for it hangs", STUCK, "facts")]
+
+
+def _nested_groups(facts: Facts) -> list[NotMeasured]:
+    """Say that control groups in the middle of a deep nest were left out, and with them their limits."""
+    near, top = RECORDER["NEAREST_GROUPS"], RECORDER["TOPMOST_GROUPS"]
+    if facts.group_depth < near + top:
+        return []
+    what = f"limits of control groups in the middle of {facts.group_depth} levels"
+    by_hand = "by hand: grep . cpu.max memory.max in the directories above the target's"
+    return [NotMeasured(what, f"only the {near} nearest and the {top} topmost are read", by_hand, "facts")]
 
 
 def _cut_off(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
