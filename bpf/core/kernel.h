@@ -189,8 +189,13 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+struct restart_block {
+	void *fn;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct restart_block restart_block;
 	unsigned int __state;
 	unsigned int flags;
 	unsigned int in_iowait : 1;

@@ -133,6 +133,21 @@ static __always_inline struct wait classify_exit(struct blocked *blocked)
 	return is_nfs(seen.account) ? seen : wait;
 }
 
+/*
+ * restart_syscall continues a sleep, poll or futex wait after a signal, or a stop.  Which one, if it was interrupted before
+ * the thread was followed, is told by the function that it goes on with; no call of number 0 is continued so.
+ */
+static __always_inline __s64 restarted_call(const struct blocked *blocked)
+{
+	const struct task_struct *task = blocked->task;
+	__u64 function = (__u64)BPF_CORE_READ(task, restart_block.fn);
+
+	for (int i = 0; i < RESTARTED_CALLS; i++)
+		if (function && knobs.restarted[i].function == function)
+			return blocked->call.i386 ? knobs.restarted[i].i386_number : knobs.restarted[i].number;
+	return blocked->call.number;
+}
+
 static __always_inline struct wait classify_blocked(struct record *record, struct blocked *blocked)
 {
 	if (blocked->flags & PF_EXITING)
@@ -155,11 +170,9 @@ static __always_inline struct wait classify_blocked(struct record *record, struc
 		return classify_fault(record, blocked);
 	if (blocked->call.returning)
 		return ask_stack(blocked, WAIT(ACCOUNT_KERNEL_OTHER, OBJECT(OBJECT_RETURN, 0)));
-	/* restart_syscall continues a sleep, poll or futex wait after a signal. */
 	if (class_of(&blocked->call) == SYSCALL_RESTART)
-		blocked->call.number = record->last_syscall;
-	else
-		record->last_syscall = blocked->call.number;
+		blocked->call.number = record->last_syscall ?: restarted_call(blocked);
+	record->last_syscall = blocked->call.number;
 	return classify_call(record, blocked);
 }
 

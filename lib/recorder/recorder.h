@@ -145,6 +145,7 @@ void limits_write(struct json *json, const struct options *options);
 
 /* markers.c */
 size_t markers_fill(const struct kernel_symbols *symbols, struct marker markers[MARKERS]);
+void markers_fill_restarted(const struct kernel_symbols *symbols, struct restarted_call restarted[RESTARTED_CALLS]);
 const char *marker_name(size_t index);
 
 /* objects.c: writes an object under `key` (NULL in an array) */

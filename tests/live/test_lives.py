@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from perfdiag.facts.host_facts import Facts
 from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.recording import schema
@@ -17,7 +18,7 @@ from live.support import laws
 from live.support.calling import running_server
 from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.recording import count_of, ns_of, table
-from live.support.workload import WORKLOADS
+from live.support.workload import WORKLOADS, Workload
 from unit.support.waiting import until
 
 MILLISECOND = 1_000_000
@@ -39,16 +40,31 @@ SLEEPERS = {
     "in-inotify": {"wait.events"},
     "in-signal": {"wait.signal"},
     "in-futex": {"wait.parked"},
+    "in-timed-futex": {"wait.parked"},
     "in-flock": {"lock.file"},
     "in-message": {"wait.parked"},
     "in-child": {"wait.child"},
 }
 
 
-def test_sleepers_are_shown_and_closed(start: Start, attach: Attach) -> None:
-    """A thread without one switch in the whole window: still waiting, since at least the start, and in what."""
+def all_sleep(sleeper: Workload) -> bool:
+    """Return whether each of its threads does."""
+    return {name for name, state in sleeper.states().items() if state == "S"} >= SLEEPERS.keys()
+
+
+@pytest.mark.parametrize("stopped_before", [False, True])
+def test_sleepers_are_shown_and_closed(stopped_before: bool, start: Start, attach: Attach) -> None:
+    """A thread without one switch in the whole window: still waiting, since at least the start, and in what.
+
+    What was stopped is in restart_syscall then, if its call has a timeout.
+    """
     sleeper = start("sleeper")
-    until(lambda: {name for name, state in sleeper.states().items() if state == "S"} >= SLEEPERS.keys(), "all sleep")
+    until(lambda: all_sleep(sleeper), "all sleep")
+    if stopped_before:
+        os.kill(sleeper.pid, signal.SIGSTOP)
+        until(lambda: set(sleeper.states().values()) == {"T"}, "all are stopped")
+        os.kill(sleeper.pid, signal.SIGCONT)
+        until(lambda: all_sleep(sleeper), "all sleep again")
     recorder = attach(sleeper, only=True)
     time.sleep(1.1)
     recording = recorder.stop()

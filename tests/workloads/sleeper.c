@@ -29,7 +29,8 @@ static void in_epoll(void)
 	int fd = epoll_create1(0);
 
 	epoll_ctl(fd, EPOLL_CTL_ADD, pipe_fds[0], &(struct epoll_event){ .events = EPOLLIN });
-	epoll_wait(fd, &event, 1, -1);
+	while (epoll_wait(fd, &event, 1, -1) < 0) /* a stop interrupts it */
+		CHECK(errno == EINTR ? 0 : -1);
 }
 
 static void in_poll(void)
@@ -108,6 +109,15 @@ static void in_futex(void)
 	pthread_mutex_lock(&mutex);
 }
 
+static void in_timed_futex(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 600;
+	pthread_mutex_timedlock(&mutex, &until);
+}
+
 static void in_flock(void)
 {
 	flock(open("/proc/self/exe", O_RDONLY), LOCK_EX);
@@ -145,6 +155,7 @@ static const struct way {
 	{ "in-inotify", in_inotify },
 	{ "in-signal", in_signal },
 	{ "in-futex", in_futex },
+	{ "in-timed-futex", in_timed_futex },
 	{ "in-flock", in_flock },
 	{ "in-message", in_message },
 	{ "in-child", in_child },

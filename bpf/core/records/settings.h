@@ -29,6 +29,14 @@ struct group {
 	char name[GROUP_NAME_BYTES]; /* filled up with zeroes */
 };
 
+#define RESTARTED_CALLS 3
+
+/* A call that a signal has interrupted goes on in restart_syscall: the function it goes on with, and the call's number. */
+struct restarted_call {
+	__u64 function; /* address, 0: unknown */
+	__u32 number, i386_number;
+};
+
 /*
  * What user space tells the programs.  Not read-only data: the recorder loads them on standby, before it knows what
  * is asked for, and looks up addresses meanwhile.  It is written before the first program is attached, but for what is
@@ -40,6 +48,7 @@ struct knobs {
 	__u64 tick_ns;	       /* what a sample of a running thread stands for */
 	__u64 seed;	       /* of hashes of what clients send */
 	__u64 tick_function;   /* address of the scheduler tick's hrtimer function, 0: no CPU samples */
+	struct restarted_call restarted[RESTARTED_CALLS];
 	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
 	__u32 descendants;
 	__u32 all_stacks;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "recorder.h"
+#include "program/syscall_table.h"
 
 static const struct {
 	const char *function;
@@ -166,6 +167,27 @@ size_t markers_fill(const struct kernel_symbols *symbols, struct marker markers[
 		names[i] = found[i].name;
 	}
 	return count;
+}
+
+/* How calls go on that a signal has interrupted, where they do not begin anew. */
+void markers_fill_restarted(const struct kernel_symbols *symbols, struct restarted_call restarted[RESTARTED_CALLS])
+{
+	static const struct {
+		const char *function, *call;
+	} known[RESTARTED_CALLS] = {
+		{ "hrtimer_nanosleep_restart", "clock_nanosleep" },
+		{ "do_restart_poll", "poll" },
+		{ "do_no_restart_syscall", "futex" }, /* as futex_wait_restart() leaves it while it waits */
+	};
+	uint64_t start, end;
+
+	for (size_t i = 0; i < RESTARTED_CALLS; i++) {
+		if (kernel_symbols_range(symbols, known[i].function, &start, &end))
+			continue;
+		restarted[i] = (struct restarted_call){ .function = start,
+							.number = syscall_number(known[i].call, false),
+							.i386_number = syscall_number(known[i].call, true) };
+	}
 }
 
 const char *marker_name(size_t index)

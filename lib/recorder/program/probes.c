@@ -165,6 +165,7 @@ static void fill_knobs(struct recorder *recorder)
 	}
 	if (!recorder->symbols)
 		return;
+	markers_fill_restarted(recorder->symbols, knobs->restarted);
 	memcpy(knobs->markers, recorder->markers, sizeof(knobs->markers));
 	knobs->marker_count = recorder->marker_count;
 	/*

@@ -109,6 +109,16 @@ const char *syscall_name(unsigned int nr, bool i386)
 	return name;
 }
 
+unsigned int syscall_number(const char *name, bool i386)
+{
+	unsigned int number = 0;
+	const char *known;
+
+	while (number < SYSCALL_TABLE_SIZE && !((known = syscall_name(number, i386)) && !strcmp(known, name)))
+		number++;
+	return number;
+}
+
 static uint8_t class_of(const char *name)
 {
 	return name ? class_of_name(name) : SYSCALL_NONE;
