@@ -1,5 +1,6 @@
 """When a time is worth a finding, how confident a rule may be, and how numbers are worded."""
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -107,6 +108,7 @@ def rowless_ns(model: Model, *accounts: str) -> int:
     return missing_ns if worth(model, missing_ns) and 2 * missing_ns >= ns else 0
 
 
+@functools.cache
 def midpoint_ns(bucket: int) -> float:
     """Return the middle of a log2 bucket."""
     return sum(edges_ns(bucket)) / 2
@@ -117,11 +119,14 @@ def share_above(distribution: Distribution, ns: int) -> float:
 
     Whole buckets only, each taken at its middle and scaled to the exact sum: `ns` should be a bucket's edge.
     """
-    weights = {bucket: count * midpoint_ns(bucket) for bucket, count in distribution.buckets.items()}
-    total = sum(weights.values())
+    total = above = 0.0
+    for bucket, count in distribution.buckets.items():
+        middle_ns = midpoint_ns(bucket)
+        total += count * middle_ns
+        above += count * middle_ns if middle_ns > ns else 0.0
     if not total:  # a wait that has not ended has no bucket yet
         return 1.0 if distribution.sum_ns > ns else 0.0
-    return sum(weight for bucket, weight in weights.items() if midpoint_ns(bucket) > ns) / total
+    return above / total
 
 
 def typical_ns(distribution: Distribution) -> int:
