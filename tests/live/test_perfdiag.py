@@ -49,6 +49,16 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+def test_a_directory_as_standard_input_is_none() -> None:
+    """Python itself does not start with that."""
+    directory = os.open("/", os.O_DIRECTORY)
+    try:
+        run = perfdiag("--version", stdin=directory)
+    finally:
+        os.close(directory)
+    assert run.returncode == 0 and run.stdout.startswith("perfdiag") and not run.stderr, run
+
+
 def test_a_report_within_a_second_of_its_window(sleeper: subprocess.Popen[bytes]) -> None:
     """The aim is 1 s (make bench measures it); here the promise to a host in trouble: 3 s.
 
