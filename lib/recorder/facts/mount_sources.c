@@ -47,14 +47,17 @@ static char *reach_of(char *host, char *end, bool url)
 static char *cut_source(char *source, char *end, bool ceph)
 {
 	char *scheme = memmem(source, end - source, "://", 3), *host = source, *at, *cut;
+	bool lacks_slash = begins_with(source, end, "http:/") || begins_with(source, end, "https:/");
 
 	if (begins_with(source, end, "/dev/"))
 		return end;
 	if (scheme)
 		host = scheme + 3;
+	else if (lacks_slash)
+		host = (char *)memchr(source, '/', end - source) + 1;
 	else if (begins_with(source, end, "//"))
 		host = source + 2;
-	at = memrchr(host, '@', reach_of(host, end, scheme) - host);
+	at = memrchr(host, '@', reach_of(host, end, scheme || lacks_slash) - host);
 	if (at && first_of(host, at, "?#;=") < at) { /* of a password, or of a query: nobody can tell */
 		*host = '#';
 		return host + 1;

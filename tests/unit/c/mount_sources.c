@@ -34,6 +34,8 @@ static void secrets_are_cut(void)
 {
 	LEFT("https://bob:zqsecret@dav.example/share?token=zqsecret", "https://dav.example/share");
 	LEFT("https://bob:zq/sec@ret@dav.example/share", "https://dav.example/share");
+	LEFT("https:/bob:zqsecret@dav.example/share", "https:/dav.example/share");
+	LEFT("https:/zqsecret:zq/secret@dav.example", "https:/dav.example");
 	LEFT("sftp://zqsecret@host/", "sftp://host/");
 	LEFT("https://host/share\\043zqsecret", "https://host/share");
 	LEFT("https://host?zqsecret@x", "https://#");
