@@ -23,6 +23,7 @@
 #include "output/json.h"
 #include "base/lack.h"
 #include "base/monotonic.h"
+#include "facts/facts.h"
 #include "output/output.h"
 #include "core/records.h"
 #include "symbols/symbols.h"
@@ -71,6 +72,12 @@ struct options {
 	const char *scripts;   /* below which that lies */
 };
 
+/* A process outside the target. */
+struct competitor {
+	pid_t pid;
+	uint64_t ns; /* that threads of the target waited behind it */
+};
+
 struct recorder {
 	struct options options;
 	struct perfdiag *skeleton;
@@ -85,7 +92,9 @@ struct recorder {
 	struct detail_entry *details; /* by process, account and object */
 	struct stack_entry *stacks;
 	struct unnamed unnamed;
-	struct host *host;				      /* of host mode: what becomes of threads at the end */
+	struct host *host;			    /* of host mode: what becomes of threads at the end */
+	struct competitor competitors[COMPETITORS]; /* behind whom threads waited longest for a CPU */
+	size_t competitor_count;
 	pid_t described[MAX_TARGETS + DESCENDANTS_DESCRIBED]; /* processes that host facts are of */
 	size_t described_count;
 	struct account_sum exited_sums[ACCOUNT_COUNT];

@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 from perfdiag.diagnosis.evidence.cpu.kernel_work import work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.facts.host_facts import Facts
 from perfdiag.recording import schema
 
 from live.support import laws
@@ -124,6 +125,8 @@ def test_neighbours_are_named(start: Start, record: Record) -> None:
     for row in recording.details("runq.busy"):
         named[row.object] += row.sum_ns
     assert named[f"task:{neighbours.pid}:spin"] > 0.2 * named.total(), named
+    seen = Facts.parse(recording.of(schema.Fact)).competitors[neighbours.pid]
+    assert not seen.ended and (seen.policy, seen.nice) == (0, os.getpriority(os.PRIO_PROCESS, neighbours.pid)), seen
 
 
 def test_a_quota_of_20_percent(start: Start, record: Record) -> None:

@@ -103,12 +103,33 @@ def _members(texts: Texts) -> dict[tuple[str | None, str], dict[int, None]]:
     """Return the targets in each group by controller (None: version 2) and name: most targets share theirs."""
     found: dict[tuple[str | None, str], dict[int, None]] = {}
     for path, match in texts.match(r"/proc/([0-9]{1,10})/cgroup"):
-        for line in lines_of(texts.text(path)):
-            identity, _, rest = line.partition(":")
-            controllers, _, group = rest.partition(":")
-            if identity.isdigit() and group.startswith("/"):
-                for controller in controllers.split(",") if controllers else [None]:
-                    found.setdefault((controller, group), {})[int(match[1])] = None
+        for controller, group in _parse(texts.text(path)):
+            found.setdefault((controller, group), {})[int(match[1])] = None
+    return found
+
+
+def _parse(text: str | None) -> Iterator[tuple[str | None, str]]:
+    """Yield the groups that /proc/PID/cgroup names, by controller (None: version 2)."""
+    for line in lines_of(text):
+        identity, _, rest = line.partition(":")
+        controllers, _, group = rest.partition(":")
+        if identity.isdigit() and group.startswith("/"):
+            for controller in controllers.split(",") if controllers else [None]:
+                yield controller, group
+
+
+def weights(texts: Texts, mounts: Sequence[Mount], text: str | None) -> dict[str, int]:
+    """Return the directories of the groups in this /proc/PID/cgroup that share CPUs by weight, the innermost first, and
+    their weights."""
+    hierarchies = [mount for mount in mounts if mount.fstype in ("cgroup", "cgroup2")][:MOST_HIERARCHIES]
+    found = {}
+    for controller, group in _parse(text):
+        if controller in (None, "cpu"):
+            for directory, depth in _places(hierarchies, controller, group):
+                path = f"{directory}/{'cpu.weight' if controller is None else 'cpu.shares'}"
+                weight = number(texts.text(path)) if depth and path in texts else None
+                if weight:
+                    found[directory] = weight
     return found
 
 

@@ -22,6 +22,7 @@ from perfdiag.facts import (
 )
 from perfdiag.facts.cgroup import Cgroup, CpuGroup, CpusetGroup, IoGroup, MemoryGroup, PidsGroup
 from perfdiag.facts.clock_limits import ClockLimits, PowerZone
+from perfdiag.facts.competitors import Competitor, read_competitors
 from perfdiag.facts.file_locks import read_file_locks
 from perfdiag.facts.file_systems import FileSystems, read_file_systems
 from perfdiag.facts.hypervisor import Hypervisor
@@ -279,6 +280,11 @@ class Facts:
     def listeners(self) -> Listeners | None:
         """The sockets the targets listen on; None where none of them could be asked."""
         return read_listeners(self.texts)
+
+    @fact
+    def competitors(self) -> Mapping[int, Competitor]:
+        """The processes behind which the target waited longest for a CPU, by pid; empty where nobody looked."""
+        return read_competitors(self.texts, self.mounts)
 
     # Control groups: the targets' own first, then their ancestors up to the root
 

@@ -92,9 +92,9 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
     status = _status(texts.text(f"/proc/{pid}/status"))
     threads = {tid: _status(texts.text(f"/proc/{pid}/task/{tid}/status")) for tid in tids}
     living = _living(status, threads.values())
-    begin, end = (_stat(texts.text(f"/proc/{pid}/stat", phase)) for phase in ("begin", "end"))
+    begin, end = (stat_of(texts.text(f"/proc/{pid}/stat", phase)) for phase in ("begin", "end"))
     io = changes(*(table(texts.text(f"/proc/{pid}/io", phase)) for phase in ("begin", "end")))
-    session, session_nice = _session(texts.text(f"/proc/{pid}/autogroup"))
+    session, session_nice = session_of(texts.text(f"/proc/{pid}/autogroup"))
     sizes = table("\n".join(f"{key}: {value}" for key, value in status.items() if value.endswith(" kB")))
     return Process(
         pid=pid,
@@ -122,7 +122,7 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
     )
 
 
-def _session(text: str | None) -> tuple[int | None, int | None]:
+def session_of(text: str | None) -> tuple[int | None, int | None]:
     """Parse "/autogroup-82 nice 0": number and nice value.  Group 0 is none: its threads stand beside the groups
     (sched_autogroup_init())."""
     words = words_of(text)
@@ -141,7 +141,8 @@ def _status(text: str | None) -> dict[str, str]:
     return {key: value.strip() for key, colon, value in pairs if colon}
 
 
-def _stat(text: str | None) -> dict[str, int]:
+def stat_of(text: str | None) -> dict[str, int]:
+    """Parse /proc/PID/stat: STAT_FIELDS, as far as they are there."""
     words = words_of((text or "").rpartition(")")[2])
     values = {name: number(words[index]) for name, index in STAT_FIELDS.items() if index < len(words)}
     return {name: value for name, value in values.items() if value is not None}

@@ -210,8 +210,19 @@ static int find_place(const struct hierarchies *hierarchies, const char *control
 	return snprintf(place->directory, PATH_MAX, "%s%s", best->point, best_rest) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static int add_files(struct wanted_list *list, enum facts_phase phase, const char *controller, const char *directory,
-		     bool top)
+/* What is wanted of each group. */
+struct selection {
+	enum facts_phase phase;
+	bool weights; /* for CPUs alone */
+};
+
+static bool is_weight(const char *name)
+{
+	return !strcmp(name, "cpu.weight") || !strcmp(name, "cpu.shares");
+}
+
+static int add_files(struct wanted_list *list, struct selection selection, const char *controller,
+		     const char *directory, bool top)
 {
 	int err = 0;
 
@@ -220,7 +231,7 @@ static int add_files(struct wanted_list *list, enum facts_phase phase, const cha
 		bool same = controller ? files[i].controller && !strcmp(controller, files[i].controller)
 				       : !files[i].controller;
 
-		if (!same || !(files[i].phases & phase))
+		if (!same || !(files[i].phases & selection.phase) || (selection.weights && !is_weight(files[i].name)))
 			continue;
 		if (top && !strcmp(files[i].name, "memory.stat"))
 			continue; /* sums up all groups of the host, and meminfo says the same */
@@ -245,7 +256,7 @@ static size_t ancestors(const struct place *place)
 }
 
 /* The group and its ancestors, of which all but the group itself stay out of the series. */
-static int add_group(struct wanted_list *list, enum facts_phase phase, const char *controller, struct place *place)
+static int add_group(struct wanted_list *list, struct selection selection, const char *controller, struct place *place)
 {
 	size_t depth = ancestors(place);
 	int err = 0;
@@ -255,16 +266,17 @@ static int add_group(struct wanted_list *list, enum facts_phase phase, const cha
 		char *slash;
 
 		if (up < NEAREST_GROUPS || up + TOPMOST_GROUPS > depth)
-			err = add_files(list, phase, controller, place->directory, top);
+			err = add_files(list, selection, controller, place->directory, top);
 		slash = strrchr(place->directory, '/');
-		if (err || top || !slash || phase == FACTS_SERIES)
+		if (err || top || !slash || selection.phase == FACTS_SERIES)
 			return err;
 		*slash = '\0';
 	}
 }
 
 /* One line "ID:controllers:path" of /proc/PID/cgroup; version 2 has ID 0 and no controllers. */
-static int add_line(struct wanted_list *list, enum facts_phase phase, const struct hierarchies *hierarchies, char *line)
+static int add_line(struct wanted_list *list, struct selection selection, const struct hierarchies *hierarchies,
+		    char *line)
 {
 	char *group = line, *controllers, *controller;
 	struct place place;
@@ -276,14 +288,14 @@ static int add_line(struct wanted_list *list, enum facts_phase phase, const stru
 		return 0;
 	group[strcspn(group, "\n")] = '\0';
 	if (!*controllers)
-		return find_place(hierarchies, NULL, group, &place) ? 0 : add_group(list, phase, NULL, &place);
+		return find_place(hierarchies, NULL, group, &place) ? 0 : add_group(list, selection, NULL, &place);
 	while (!err && (controller = strsep(&controllers, ",")))
 		if (find_place(hierarchies, controller, group, &place) == 0)
-			err = add_group(list, phase, controller, &place);
+			err = add_group(list, selection, controller, &place);
 	return err;
 }
 
-int facts_list_cgroups(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count)
+static int list_groups(struct wanted_list *list, struct selection selection, const pid_t *pids, size_t count)
 {
 	struct hierarchies hierarchies = {};
 	size_t before = list->count;
@@ -300,8 +312,18 @@ int facts_list_cgroups(struct wanted_list *list, enum facts_phase phase, const p
 		snprintf(path, sizeof(path), "/proc/%d/cgroup", pids[i]);
 		file = fopen(path, "re");
 		while (file && !err && list->count - before < FILES_MAX && getline(&line, &capacity, file) > 0)
-			err = add_line(list, phase, &hierarchies, line);
+			err = add_line(list, selection, &hierarchies, line);
 	}
 	hierarchies_free(&hierarchies);
 	return err;
+}
+
+int facts_list_cgroups(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count)
+{
+	return list_groups(list, (struct selection){ .phase = phase }, pids, count);
+}
+
+int facts_list_weights(struct wanted_list *list, const pid_t *pids, size_t count)
+{
+	return list_groups(list, (struct selection){ .phase = FACTS_END, .weights = true }, pids, count);
 }

@@ -75,6 +75,8 @@ static void send_list(void *argument)
 		    wanted_add(&job->list, item->path, item->limit, item->until))
 			_exit(1);
 	}
+	if (job->mask == FACTS_END && facts_list_competitors(&job->list))
+		_exit(1);
 	send_items(&job->list, 0);
 	told = job->list.count;
 	/* Many processes may have to be looked at for these: meanwhile all the rest is told. */

@@ -18,5 +18,8 @@ int facts_write(struct output *output, const char *phase, const pid_t *pids, siz
 		void (*meanwhile)(void));
 /* Of these processes too it is asked whether they are Java virtual machines: pid(0), pid(1) and so on, 0 for none. */
 void facts_look_also_at(pid_t (*pid)(size_t n));
+/* Of these processes, none of the target, the end tells how they are scheduled: at most so many. */
+#define COMPETITORS 8
+void facts_look_at_competitors(const pid_t *pids, size_t count);
 /* From now on nothing is read of the programs that targets run (--no-apps). */
 void facts_leave_out_applications(void);

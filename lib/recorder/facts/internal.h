@@ -47,6 +47,12 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 /* The files of the targets' control groups and of all their ancestors that can be seen from here. */
 int facts_list_cgroups(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
 
+/* The weights of these processes' control groups for CPUs, and of all that these are in. */
+int facts_list_weights(struct wanted_list *list, const pid_t *pids, size_t count);
+
+#define COMPETITOR_FACTS "/competitor/" /* and pid and file, as below /proc */
+int facts_list_competitors(struct wanted_list *list);
+
 /* Threads of the kernel that work for a feature of its memory. */
 int facts_list_kernel_threads(struct wanted_list *list);
 

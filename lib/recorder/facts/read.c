@@ -247,7 +247,10 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 		return fact_read_user_tasks(wanted, fact);
 	if (strncmp(wanted->path, HOTSPOT_FACTS, strlen(HOTSPOT_FACTS)) == 0)
 		return fact_read_hotspot(wanted, fact);
-	real_path(wanted->path, path);
+	if (strncmp(wanted->path, COMPETITOR_FACTS, strlen(COMPETITOR_FACTS)) == 0)
+		snprintf(path, sizeof(path), "/proc/%s", wanted->path + strlen(COMPETITOR_FACTS));
+	else
+		real_path(wanted->path, path);
 	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &status)) {
 		fact->error = errno;

@@ -152,6 +152,30 @@ static void write_waker(struct recorder *recorder, pid_t tid, __u32 account)
 		comm_write(recorder, "waker_comm", tid);
 }
 
+/* Where there is no place for one, the one with the least time gives way to it. */
+static void note_competitor(struct recorder *recorder, const struct detail_entry *entry)
+{
+	struct competitor *least = recorder->competitors, *one;
+	pid_t pid = OBJECT_ID(entry->key.object);
+
+	if (entry->key.account != ACCOUNT_RUNQ_BUSY || OBJECT_KIND(entry->key.object) != OBJECT_TASK || !pid)
+		return;
+	for (size_t i = 0; i < recorder->competitor_count; i++) {
+		one = &recorder->competitors[i];
+		if (one->pid == pid) {
+			one->ns += entry->detail.ns;
+			return;
+		}
+		if (one->ns < least->ns)
+			least = one;
+	}
+	if (recorder->competitor_count < COMPETITORS)
+		least = &recorder->competitors[recorder->competitor_count++];
+	else if (least->ns >= entry->detail.ns)
+		return;
+	*least = (struct competitor){ pid, entry->detail.ns };
+}
+
 static void write_details(struct recorder *recorder)
 {
 	struct json *json = &recorder->json;
@@ -159,6 +183,7 @@ static void write_details(struct recorder *recorder)
 
 	HASH_ITER(hh, recorder->details, entry, next)
 	{
+		note_competitor(recorder, entry);
 		json_open(json, "detail");
 		json_u64(json, "pid", entry->key.tgid);
 		json_text(json, "account", account_names[entry->key.account]);

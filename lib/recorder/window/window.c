@@ -177,6 +177,15 @@ static void describe(struct recorder *recorder)
 	recorder->described_count = count;
 }
 
+static void look_at_competitors(const struct recorder *recorder)
+{
+	pid_t pids[COMPETITORS];
+
+	for (size_t i = 0; i < recorder->competitor_count; i++)
+		pids[i] = recorder->competitors[i].pid;
+	facts_look_at_competitors(pids, recorder->competitor_count);
+}
+
 int window_record(struct recorder *recorder, int signals)
 {
 	const struct options *options = &recorder->options;
@@ -248,6 +257,7 @@ int window_record(struct recorder *recorder, int signals)
 		host_write(recorder);
 	} else {
 		describe(recorder);
+		look_at_competitors(recorder);
 	}
 	facts_write(&recorder->output, "end", recorder->described, recorder->described_count, options->patience_ms,
 		    NULL);

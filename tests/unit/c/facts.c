@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SOURCES: facts/facts.c facts/child.c facts/list.c facts/cgroups.c facts/affinity.c facts/kernel_threads.c facts/read.c facts/mount_sources.c facts/mount_options.c facts/cpuid.c facts/nfs_connections.c facts/listeners.c facts/file_systems.c facts/user_tasks.c facts/hotspot.c base/hotspot_layout.c facts/hotspot_counters.c base/memory_symbols.c base/sock_diag.c facts/oom_log.c facts/log_text.c base/process_files.c output/json.c output/output.c base/capabilities.c base/namespaces.c base/passed_descriptors.c base/receive.c */
+/* SOURCES: facts/facts.c facts/child.c facts/list.c facts/cgroups.c facts/competitors.c facts/affinity.c facts/kernel_threads.c facts/read.c facts/mount_sources.c facts/mount_options.c facts/cpuid.c facts/nfs_connections.c facts/listeners.c facts/file_systems.c facts/user_tasks.c facts/hotspot.c base/hotspot_layout.c facts/hotspot_counters.c base/memory_symbols.c base/sock_diag.c facts/oom_log.c facts/log_text.c base/process_files.c output/json.c output/output.c base/capabilities.c base/namespaces.c base/passed_descriptors.c base/receive.c */
 /* Host facts as this host has them. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -111,6 +111,26 @@ static void a_target_that_is_gone_is_an_error_of_its_files(void)
 	free(text);
 }
 
+static void the_end_looks_at_competitors(void)
+{
+	pid_t pids[] = { getppid(), 4194305 }; /* the second is more than Linux has */
+	char *text, path[64];
+
+	facts_look_at_competitors(pids, 2);
+	text = own_facts("begin");
+	CHECK_NUMBER(count(text, "\"/competitor/"), 0);
+	free(text);
+	text = own_facts("end");
+	snprintf(path, sizeof(path), "/competitor/%d/stat", getppid());
+	CHECK(says(text, path, "\"text\":\""));
+	snprintf(path, sizeof(path), "/competitor/%d/cgroup", getppid());
+	CHECK(says(text, path, "\"text\":\""));
+	CHECK(says(text, "/competitor/4194305/stat", "\"error\":\"No such file or directory\""));
+	CHECK_NUMBER(count(text, "\"/competitor/"), 6);
+	free(text);
+	facts_look_at_competitors(pids, 0);
+}
+
 static void reads_files_links_and_directories(void)
 {
 	char directory[] = "/tmp/perfdiag-facts-XXXXXX", file[64], link[64], inode[64];
@@ -155,6 +175,7 @@ int main(void)
 	RUN(counts_descriptors);
 	RUN(says_how_many_targets_were_left_out);
 	RUN(a_target_that_is_gone_is_an_error_of_its_files);
+	RUN(the_end_looks_at_competitors);
 	RUN(reads_files_links_and_directories);
 	return check_result();
 }

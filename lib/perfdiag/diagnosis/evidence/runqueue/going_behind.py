@@ -4,11 +4,21 @@ Within a control group the scheduler compares nice values; groups it compares by
 values of their own.  A real-time policy goes before all of these.
 """
 
+import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 
-from perfdiag.diagnosis.evidence.target import is_shared, is_weighed_by_session, niced, subject, weighed_group
+from perfdiag.common.by_key import groups_by_key
+from perfdiag.common.text import printable
+from perfdiag.diagnosis.evidence.runqueue.group_weight import LARGEST_WEIGHT
+from perfdiag.diagnosis.evidence.target import is_shared, is_weighed_by_session, niced, subject, weighed_group, write
+from perfdiag.facts.competitors import REAL_TIME, Competitor
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import is_loopback
+
+NAMED = 3
+YIELDING_NICE = 10
 
 
 def perhaps_yielding(model: Model) -> dict[int, int]:
@@ -18,10 +28,78 @@ def perhaps_yielding(model: Model) -> dict[int, int]:
 
 
 def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
-    """Return how to let these processes go behind the target, and what shows whether that works: nice values count
-    within a control group or a session, and never against a real-time policy."""
+    """Return how to let the first of these processes go behind the target: by what was seen of them when the window
+    ended, or by a command that looks."""
     if not named:
         return "lower the CPU weight of these processes, limit them with a quota, or move them to other CPUs"
+    seen = model.facts.competitors
+    known = [(comm, pid) for comm, pid in named if pid in seen]
+    if not known:
+        return _by_looking(model, named[:NAMED])
+    living = [(comm, pid) for comm, pid in known if not seen[pid].ended][:NAMED]
+    if not living:
+        comm, pid = named[0]
+        return (
+            f"find out who starts {comm} again and again ({comm} ({pid}) has ended), and start it with nice -n 10, or"
+            " at another time; execsnoop shows its parent"
+        )
+    means = groups_by_key((_means(model, seen[pid]), (comm, pid)) for comm, pid in living)
+    return "; ".join(_command(model, each, who) for each, who in means.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """How a process is let go behind: a command for `$pid`, and what is now."""
+
+    command: str
+    now: str
+
+
+def _means(model: Model, seen: Competitor) -> _Means:
+    """Return it by whatever has the last word of its real-time policy, the weight of a control group that the target is
+    not in, its session, and its own nice value."""
+    if seen.policy in REAL_TIME:
+        return _Means("chrt -a -o -p 0 $pid", "of a real-time policy")
+    own = {group.path for group in model.facts.cpu_groups if group.depth > 0 and group.weight}
+    if apart := [group for group in seen.weighed if group not in own]:
+        return _less_weight(apart[-1], seen.weighed[apart[-1]])
+    if _competes_by_session(model, seen):
+        return _Means("echo 10 >/proc/$pid/autogroup", f"nice {seen.session_nice} as a session")
+    if (seen.nice or 0) >= YIELDING_NICE:
+        return _Means("chrt -a -i -p 0 $pid", f"nice {seen.nice}")
+    return _Means(f"renice -n {YIELDING_NICE} -p $(ls /proc/$pid/task)", f"nice {seen.nice or 0}")
+
+
+def _less_weight(group: str, weight: int) -> _Means:
+    """Return how to give a control group a quarter of its weight for CPUs, if it has not the least already."""
+    unit, is_newer = PurePosixPath(group).name, weight <= LARGEST_WEIGHT[2]
+    less = max(1 if is_newer else 2, weight // 4)
+    if is_newer and unit.endswith((".service", ".scope", ".slice")):
+        return _Means(f"systemctl set-property --runtime {shlex.quote(printable(unit))} CPUWeight={less}", f"{weight}")
+    file = "cpu.weight" if is_newer else "cpu.shares"
+    return _Means(write(str(less), f"{printable(group)}/{file}"), f"{weight}")
+
+
+def _competes_by_session(model: Model, seen: Competitor) -> bool:
+    """Return whether the nice value of its session counts: not for who is in the target's own, unless control groups
+    are between them."""
+    counts = model.facts.sysctl("kernel/sched_autogroup_enabled") == "1" and not seen.weighed
+    return counts and seen.session is not None and seen.session not in _sessions(model)
+
+
+def _command(model: Model, means: _Means, who: Sequence[tuple[str, int]]) -> str:
+    names = ", ".join(f"{comm} ({pid})" for comm, pid in who)
+    command = means.command
+    if len(who) == 1:
+        command = command.replace("$pid", str(who[0][1]))
+    elif "$pid" in command:
+        command = f"for pid in {' '.join(str(pid) for _, pid in who)}; do {command}; done"
+    return f"lower the priority of {names}{_unless(model, len(who) > 1)}: {command} (now {means.now})"
+
+
+def _by_looking(model: Model, named: Sequence[tuple[str, int]]) -> str:
+    """Return how to do it where it is not known how they are scheduled, and what shows whether that works: nice values
+    count within a control group or a session, and never against a real-time policy."""
     who = ", ".join(f"{comm} ({pid})" for comm, pid in named)
     own = min(model.facts.processes, default=0)
     pid = "$pid" if len(named) > 1 else str(named[0][1])

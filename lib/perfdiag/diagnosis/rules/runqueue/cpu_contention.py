@@ -232,7 +232,7 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
     parts = _by_comm(rows)
     felt = [comm for comm, _ in _felt(parts, sum(parts.values()) + inferred_ns)]
     pids = _pids(rows)
-    named = [(plain(comm), pid) for comm in felt if not _of_kernel(comm) for pid in pids[comm] if pid][:SHOWN]
+    named = [(plain(comm), pid) for comm in felt if not _of_kernel(comm) for pid in pids[comm] if pid]
     weighed = more_weight(model, [pid for _, pid in named])
     found += [remedy for remedy in (widened_affinity(model), weighed) if remedy]
     advice = go_behind(model, named)
