@@ -165,7 +165,7 @@ def test_no_leftovers() -> None:
 
 def test_no_registry_is_named() -> None:
     """Where packages come from is the business of the machine that builds, locks included."""
-    hosts = re.compile(r"py" + r"pi\.|pythonhosted|deb\.debian|--(extra-)?index-url|https?://[^ ]*simple/?\b")
+    hosts = re.compile(r"py" + r"pi\.|pythonhosted|deb\.debian|--(extra-)?index-url|https?://[^ ]*/simple/?(?![-\w])")
     named = [
         str(path.relative_to(ROOT))
         for path in FILES
