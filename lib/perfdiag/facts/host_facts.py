@@ -293,9 +293,9 @@ class Facts:
         return cgroup.Reader(self.texts, self.mounts)
 
     @fact
-    def group_depth(self) -> int:
-        """How many visible ancestors the deepest of the targets' groups has."""
-        return max((each.depth for each in self._groups.directories), default=0)
+    def group_depth(self) -> int | None:
+        """How many visible ancestors the deepest of the targets' groups has; None where none is known."""
+        return max((each.depth for each in self._groups.directories), default=None)
 
     @fact
     def cpu_groups(self) -> Sequence[CpuGroup]:

@@ -230,7 +230,7 @@ def _unanswered(facts: Iterable[schema.Fact]) -> list[NotMeasured]:
 def _nested_groups(facts: Facts) -> list[NotMeasured]:
     """Say that control groups in the middle of a deep nest were left out, and with them their limits."""
     near, top = RECORDER["NEAREST_GROUPS"], RECORDER["TOPMOST_GROUPS"]
-    if facts.group_depth < near + top:
+    if facts.group_depth is None or facts.group_depth < near + top:
         return []
     what = f"limits of control groups in the middle of {facts.group_depth} levels"
     by_hand = "by hand: grep . cpu.max memory.max in the directories above the target's"
