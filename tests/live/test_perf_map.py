@@ -116,6 +116,8 @@ def test_what_is_mounted_over_it_is_not_read(what: str, resolver: Path, machine:
             script = 'umask 077; cat >/tmp/secret && exec mount --bind "$0" "$1"'
             inside = ["nsenter", "-t", str(pid), "--mount", "sh", "-c", script]
             subprocess.run([*inside, source[what], f"/tmp/perf-{inner}.map"], stdin=opened, check=True)
-            assert name(resolver, pid, address) == f"{address} (anonymous)"
+            run = subprocess.run([resolver, str(pid), address], capture_output=True, text=True, check=True)
+            assert run.stdout == f"{address} (anonymous)\n"
+            assert "perf map refused" in run.stderr, run.stderr
     finally:
         program.unlink()

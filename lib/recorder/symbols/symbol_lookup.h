@@ -40,8 +40,9 @@ struct lookup {
 	bool named;
 	const char *symbol; /* best so far */
 	uint64_t symbol_start;
-	char *of_machine; /* what a virtual machine's memory says, NULL: nothing; for want of a better name */
-	bool is_method;	  /* of_machine */
+	char *of_machine;      /* what a virtual machine's memory says, NULL: nothing; for want of a better name */
+	bool is_method;	       /* of_machine */
+	enum symbol_lack lack; /* what is known beside that of the file */
 };
 
 /*
@@ -50,7 +51,7 @@ struct lookup {
  */
 int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct mapped_files *files,
 		      struct hotspot_library *library);
-int perf_map_open(pid_t pid); /* a descriptor or -errno */
+int perf_map_open(pid_t pid); /* a descriptor or -errno; -EPERM: it is there, but may be another's */
 
 /* Name all they can of lookups in one file or of one process; sort them on the way. */
 void elf_symbols_find(struct mapped_file *file, struct lookup *lookups, size_t count, FILE *results);

@@ -33,6 +33,7 @@ enum symbol_lack {
 	LACK_NO_ELF,
 	LACK_DAMAGED,	  /* its table of symbols */
 	LACK_TOO_LARGE,	  /* the same */
+	LACK_MAP_REFUSED, /* a perf map is there, but may be somebody else's */
 	LACK_LATE,	  /* the deadline had passed */
 	LACK_ENDED,	  /* the process that reads them had ended */
 	LACK_NOT_STARTED, /* no process to read them */

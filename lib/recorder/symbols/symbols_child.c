@@ -22,16 +22,18 @@
 /* A process with addresses, and where it says what code it made. */
 struct maker {
 	pid_t pid;
-	int perf_map; /* -1: none */
+	int perf_map; /* or -errno */
 	struct hotspot_library java;
 };
 
 void lookup_report(struct lookup *lookup, const char *symbol, size_t length, const char *module, FILE *results)
 {
 	char name[LONGEST_SYMBOL_NAME + 1];
-	struct symbol_record record = { .index = lookup->index, .lack = symbol ? LACK_NONE : lookup->file->lack };
+	struct symbol_record record = { .index = lookup->index };
 	size_t room = sizeof(name) - LONGEST_MODULE_NAME - sizeof(" ()");
 
+	if (!symbol)
+		record.lack = lookup->lack ?: lookup->file->lack;
 	if (symbol)
 		record.length = snprintf(name, sizeof(name), "%.*s (%.*s)", (int)(length < room ? length : room),
 					 symbol, LONGEST_MODULE_NAME, module);
@@ -175,6 +177,9 @@ static void name_by_memory(struct maker *maker, struct lookup *lookups, size_t c
 
 static void name_by_perf_map(struct maker *maker, struct lookup *lookups, size_t count, FILE *results)
 {
+	for (size_t i = 0; i < count && maker->perf_map == -EPERM; i++)
+		if (lookups[i].file && !lookups[i].file->inode)
+			lookups[i].lack = LACK_MAP_REFUSED;
 	if (maker->perf_map < 0)
 		return;
 	say_what_is_read("a perf map", results);

@@ -5,9 +5,14 @@
 #include <string.h>
 
 static const char *const reasons[LACKS] = {
-	[LACK_NOT_OPENED] = "not opened",   [LACK_NO_ELF] = "no ELF file", [LACK_DAMAGED] = "damaged",
-	[LACK_TOO_LARGE] = "too large",	    [LACK_LATE] = "timeout",	   [LACK_ENDED] = "reader ended",
+	[LACK_NOT_OPENED] = "not opened",
+	[LACK_NO_ELF] = "no ELF file",
+	[LACK_DAMAGED] = "damaged",
+	[LACK_TOO_LARGE] = "too large",
+	[LACK_LATE] = "timeout",
+	[LACK_ENDED] = "reader ended",
 	[LACK_NOT_STARTED] = "not started",
+	[LACK_MAP_REFUSED] = "perf map refused",
 };
 
 /* The module of "0x1234 (module)". */

@@ -30,6 +30,10 @@ REASONS = {
         "what is mapped there is no ELF file",
         "of code made at run time: let its runtime write a perf map (/tmp/perf-PID.map)",
     ),
+    "perf map refused": (
+        "/tmp/perf-PID.map is there, but is no file, or belongs to another user than the process now has",
+        "chown it to the process's user, and record again",
+    ),
     "damaged": ("the table of symbols is damaged", "install the file again; readelf --wide --symbols FILE shows it"),
     "too large": ("the table of symbols is larger than is read", _BY_HAND),
     "timeout": ("not read in time", f"record for longer: names are looked up again and again; {_BY_HAND}"),
