@@ -186,3 +186,24 @@ def test_the_linker_loads_nothing_that_the_environment_names(name: str, tmp_path
     launcher = ROOT / "build/bin/perfdiag"  # static, as it is installed
     run = subprocess.run([launcher, "--version"], env={name: str(library)}, capture_output=True, text=True, check=False)
     assert run.stdout.startswith("perfdiag ") and not run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("         0       1000          1\n", True),
+        ("         0          0          1\n", False),  # root outside, too: its files could be read
+        ("         0          0 4294967295\n", False),
+        ("         0       1000          1\n         1     100000      65536\n", False),
+        ("", False),
+    ],
+)
+def test_who_is_alone(text: str, alone: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "uid_map").write_text(text)
+    monkeypatch.setattr(privileges, "UID_MAP", tmp_path / "uid_map")
+    assert privileges.is_alone() is alone
+
+
+def test_whose_map_cannot_be_read_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(privileges, "UID_MAP", tmp_path / "none")
+    assert not privileges.is_alone()

@@ -7,6 +7,7 @@ import ctypes
 import os
 import pwd
 import re
+from pathlib import Path
 
 from perfdiag.common.errors import PerfdiagError
 
@@ -14,6 +15,7 @@ NOBODY = 65534
 UNCHANGED = 2**32 - 1  # as (uid_t)-1, it would leave root as it is
 ID = re.compile("[0-9]{1,10}")
 PR_SET_NO_NEW_PRIVS = 38
+UID_MAP = Path("/proc/self/uid_map")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -66,16 +68,26 @@ def drop() -> None:
 
     Everything needed later must be open and imported. Raises PerfdiagError if root cannot be given up.
     """
-    if os.geteuid() == 0:
+    if os.geteuid() == 0 and not is_alone():
         uid, gid = invoking_user() or (NOBODY, NOBODY)
         _become(uid, gid, [])
     if _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise PerfdiagError(f"cannot exclude new privileges: {os.strerror(ctypes.get_errno())}")
 
 
+def is_alone() -> bool:
+    """Return whether root is the only user of this user namespace (unshare -r, rootless containers), and an ordinary
+    one outside: then there is nobody else to become, and nothing to give up."""
+    try:
+        words = UID_MAP.read_text(encoding="ascii").split()
+    except OSError:
+        return False
+    return len(words) == 3 and (words[0], words[2]) == ("0", "1") and words[1] != "0"
+
+
 def set_aside() -> None:
     """Act as nobody until `take_up`: root may use space in file systems that is reserved for others."""
-    if os.geteuid() == 0:
+    if os.geteuid() == 0 and not is_alone():
         os.seteuid(NOBODY)
 
 
