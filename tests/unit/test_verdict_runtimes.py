@@ -73,7 +73,7 @@ def test_what_threads_suffer_is_no_cause_of_requests_that_could_not_be_followed(
         builder.row("runq.busy", "task:7:backup", durations={"3 ms": 100})
         told, text = verdict(builder.model())
         assert told == kind.value and ("backup" in text) is (count == 6), text
-        assert ("100 % of request time could not be followed" in text) is (count == 100)
+        assert ("100 % of request time has no known cause" in text) is (count == 100)
         assert ("Threads do not show what its goroutines wait for: net/http/pprof" in text) is (count == 100)
 
 
@@ -82,7 +82,7 @@ def test_goroutines_that_had_requests_were_not_without_work() -> None:
     kind, text = verdict(go_server().model())
     assert kind == Kind.CANNOT_TELL.value and "no work came" not in text
     assert text.startswith(
-        "Cannot tell: 100 % of request time could not be followed. Threads do not show what its goroutines wait for"
+        "Cannot tell: 100 % of request time has no known cause. Threads do not show what its goroutines wait for"
     )
     fast = parked(Builder().thread("app"), "app", GO, 500).exchange("port:80", "accepted", {"2 ms": 9}, whole=0)
     assert verdict(fast.model())[1].startswith("None of its goroutines could run")
@@ -95,7 +95,7 @@ def test_goroutines_may_wait_for_a_call_that_is_outstanding(answer: str, busy: s
     """Who made it is not known: a reporter that holds a lock meanwhile, say."""
     builder = go_server().exchange("peer:10.0.0.7:80", "connected", {answer: 20}, busy_ns=busy)
     text = verdict(builder.model())[1]
-    assert text.startswith("Cannot tell: 100 % of request time could not be followed.")
+    assert text.startswith("Cannot tell: 100 % of request time has no known cause.")
     assert ("calls to 10.0.0.7:80" in text and "58 % of the window" in text) is told
 
 

@@ -58,7 +58,7 @@ def test_requests_that_were_not_followed_are_said_beside_it() -> None:
         found = made(model, *with_other_hands(model, [slow])).verdict
         assert found.kind == kind.value and found.ids == ["DISK-FLUSH-SLOW"]
         first, second = found.sentences[:2] if kind is Kind.CAUSE else found.sentences[1::-1]
-        assert "Flushes are slow" in first and "of request time could not be followed" in second
+        assert "Flushes are slow" in first and "of request time has no known cause" in second
 
 
 def test_it_is_less_sure_by_a_step() -> None:

@@ -63,7 +63,7 @@ class Requests(Situation):
     @property
     def unfollowed(self) -> str:
         """How much of that time is unknown, as a part of a sentence."""
-        return f"{duration(self.untraced_ns)} of {duration(self.time.ns)} of request time could not be followed"
+        return f"{duration(self.untraced_ns)} of {duration(self.time.ns)} of request time has no known cause"
 
     @property
     def is_hidden(self) -> bool:
@@ -194,7 +194,7 @@ def _no_fault(it: Requests) -> list[str]:
 
 CASES = (
     Case[Requests](
-        "what could not be followed is more than the cause",
+        "what has no known cause is more than the cause",
         lambda it: it.is_hidden,
         Kind.CANNOT_TELL,
         lambda it: [
@@ -236,11 +236,11 @@ CASES = (
         lambda it: it.profile,
     ),
     Case[Requests](
-        "most could not be followed",
+        "most has no known cause",
         lambda it: it.time.uncertain_ns > LEADING * it.time.ns,
         Kind.CANNOT_TELL,
         lambda it: [
-            f"Cannot tell: {share(it.time.uncertain_ns / it.time.ns)} of request time could not be followed.",
+            f"Cannot tell: {share(it.time.uncertain_ns / it.time.ns)} of request time has no known cause.",
             *map(largest_known, it.proven),
             *[it.most if it.account != REST else "", *outstanding_calls(it.model), *it.look, *it.answers],
         ],
