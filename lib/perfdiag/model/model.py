@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.facts.host_facts import Facts
-from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.requests.exchanges import WAITING_COMMANDS, Exchange
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.requests.unread_requests import is_awaited
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger
@@ -226,8 +226,9 @@ class Model:
         return [stack for stack in stacks if stack.kind == "wait" and (not accounts or stack.account in accounts)]
 
     def limit_ns(self, name: str) -> int | None:
-        """Return how long requests, or operations, of this name may take (--slo); None without a limit."""
-        return _limits(self).get(name, self.header.options.slo_ns)
+        """Return how long requests, or operations, of this name may take (--slo); None without a limit, as without one
+        of their own for requests that are asked to wait."""
+        return _limits(self).get(name, None if name in WAITING_COMMANDS else self.header.options.slo_ns)
 
     def measured(self, feature: str) -> bool:
         """Return False when the recording says that `feature` was not measured."""

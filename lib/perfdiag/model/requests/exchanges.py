@@ -12,6 +12,24 @@ from perfdiag.recording import schema
 from perfdiag.recording.distribution import fine_edges_ns
 from perfdiag.recording.packed_numbers import Counts
 
+# Commands of Redis that wait for an element, or for replicas, as long as their client said: that is what it asks for.
+# https://redis.io/commands: those marked "blocking"
+WAITING_COMMANDS = frozenset(
+    [
+        "BLMOVE",
+        "BLMPOP",
+        "BLPOP",
+        "BRPOP",
+        "BRPOPLPUSH",
+        "BZMPOP",
+        "BZPOPMAX",
+        "BZPOPMIN",
+        "WAIT",
+        "WAITAOF",
+        "XREAD",
+        "XREADGROUP",
+    ]
+)
 ASKED_INSIDE = 0.95  # of the requests of a place: some calls are lost, or begin before the window
 _UNIX = "unix"
 
@@ -79,8 +97,14 @@ class Exchange:
 
     @property
     def from_outside(self) -> bool:
-        """Whether these are requests of others: how long the target's own take among its processes, nobody feels."""
-        return self.served and not self.internal
+        """Whether these are requests of others, whose time is felt: that of the target's own among its processes nobody
+        feels, and that of requests that wait for work is no delay."""
+        return self.served and not self.internal and not self.waits_for_work
+
+    @property
+    def waits_for_work(self) -> bool:
+        """Whether these requests are asked to wait."""
+        return self.served and self.line.name in WAITING_COMMANDS
 
     @property
     def served(self) -> bool:

@@ -93,7 +93,7 @@ def _parked(model: Model) -> list[str]:
 def requests_not_followed(model: Model, found_ns: int) -> str:
     """Return that requests took at least twice as long as everything found, for unknown reasons; else "". If nothing
     was found, they must be slow, too."""
-    served = [each.line for each in model.exchanges if each.served]
+    served = [each.line for each in model.exchanges if each.from_outside]
     count, ns = sum(line.count for line in served), sum(line.sum_ns for line in served)
     if model.request_time or count < ENOUGH_REQUESTS or ns < SERVES * model.window_ns or ns < 2 * found_ns:
         return ""
