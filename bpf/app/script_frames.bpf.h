@@ -112,8 +112,10 @@ __weak __noinline int find_frames(struct record *record, struct interpreter *int
 	}
 	if (!place->frame || !interpreter->frame_bytes)
 		return 0;
-	if (!owns_frames(record, interpreter, before))
+	if (!owns_frames(record, interpreter, before)) {
 		place->frame = 0;
+		return 0;
+	}
 	place->end = word_of_user(before + interpreter->array) +
 		     word_of_user(before + interpreter->array_words) * sizeof(__u64);
 	return 0;

@@ -35,6 +35,18 @@ const volatile bool has_rdonly_cast;
 	})
 
 /*
+ * A number of bytes, bounded.  The compiler compares one register and passes on another one, which the verifier of Linux 6.1
+ * takes for unbounded.
+ */
+static __always_inline __u64 at_most(__u64 bytes, __u64 most)
+{
+	barrier_var(bytes);
+	if (bytes > most)
+		bytes = most;
+	return bytes;
+}
+
+/*
  * What stands at an address of the kernel's, a pointer as a rule, as a number: the verifier computes little with pointers
  * that it knows to be such, so it is loaded as of a type that begins with a number.
  */

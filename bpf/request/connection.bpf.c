@@ -3,14 +3,15 @@
  * connection - how long do the requests take that the target serves, and the calls that it makes?
  *
  * HOOKS   tp_btf sock_recv_length, sock_send_length, sk_data_ready (Linux 6.3 and later), tcp_probe,
- *         inet_sock_set_state.
+ *         inet_sock_set_state; before, functions: fexit inet_recvmsg, inet_sendmsg, the same of inet6 and unix_stream,
+ *         fentry sock_def_readable.
  * COST    one to three look-ups in hashes each time the target sends or receives, one or two more where names have limits
  *         of their own; two loads each segment of TCP that comes in, whosever it is; for others' sockets one load,
  *         but for a look-up of unix ones that nobody has accepted yet, where the target accepts on one.
  * CANNOT  tell requests apart that share a connection at the same time (HTTP/2, pipelines), whose bytes come by other
  *         ways than send and receive (splice() from a socket), or that have no answer; see a client not take an answer
  *         where nobody tries to send more before there is room, or where it is not TCP; see of MPTCP what is left unread,
- *         or held back.
+ *         or held back; before Linux 6.3 see what a thread gets by a call that it waited in before this was attached.
  */
 #include "network/datagram.bpf.h"
 #include "network/socket.bpf.h"
@@ -74,8 +75,7 @@ static __always_inline void note_answer_read(struct record *record, const struct
 	record->answer = (struct answer){ connection->begun, connection->answered, connection->object };
 }
 
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
+static __always_inline int received(struct sock *sock, int length, int flags)
 {
 	struct connection *connection, *owner;
 	struct record *record;
@@ -131,6 +131,30 @@ int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 	return 0;
 }
 
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
+{
+	return received(sock, length, flags);
+}
+
+SEC("fexit/inet_recvmsg")
+int BPF_PROG(inet_recvmsg, struct socket *socket, void *message, __u64 size, int flags, int length)
+{
+	return received(socket->sk, length, flags);
+}
+
+SEC("fexit/inet6_recvmsg")
+int BPF_PROG(inet6_recvmsg, struct socket *socket, void *message, __u64 size, int flags, int length)
+{
+	return received(socket->sk, length, flags);
+}
+
+SEC("fexit/unix_stream_recvmsg")
+int BPF_PROG(unix_stream_recvmsg, struct socket *socket, void *message, __u64 size, int flags, int length)
+{
+	return received(socket->sk, length, flags);
+}
+
 /* Event loops wait on no socket: how far away a peer is, and what is lost on the way, its calls tell. */
 static __always_inline void note_called(const struct sock *sock, struct connection *connection)
 {
@@ -147,8 +171,7 @@ static __always_inline void note_early_answer(const struct sock *sock, struct co
 		connection->readable_at = now;
 }
 
-SEC("tp_btf/sock_send_length")
-int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
+static __always_inline int sent(struct sock *sock, int length)
 {
 	struct connection *connection;
 	struct record *record;
@@ -188,6 +211,30 @@ int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 	return 0;
 }
 
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
+{
+	return sent(sock, length);
+}
+
+SEC("fexit/inet_sendmsg")
+int BPF_PROG(inet_sendmsg, struct socket *socket, void *message, __u64 size, int length)
+{
+	return sent(socket->sk, length);
+}
+
+SEC("fexit/inet6_sendmsg")
+int BPF_PROG(inet6_sendmsg, struct socket *socket, void *message, __u64 size, int length)
+{
+	return sent(socket->sk, length);
+}
+
+SEC("fexit/unix_stream_sendmsg")
+int BPF_PROG(unix_stream_sendmsg, struct socket *socket, void *message, __u64 size, int length)
+{
+	return sent(socket->sk, length);
+}
+
 /* Is all there is to read that the peer sends no more (its FIN counts as one byte)? */
 static __always_inline bool is_end_only(const struct sock *sock, const struct connection *connection)
 {
@@ -213,8 +260,7 @@ static __always_inline void note_readable(const struct sock *sock, struct connec
 		__sync_val_compare_and_swap(&connection->readable_at, now, 0);
 }
 
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(sk_data_ready, struct sock *sock)
+static __always_inline int is_readable(struct sock *sock)
 {
 	struct connection *connection;
 	__u64 now;
@@ -243,6 +289,18 @@ int BPF_PROG(sk_data_ready, struct sock *sock)
 	else
 		end_call(connection, now, held_ns(sock, connection, now));
 	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(sk_data_ready, struct sock *sock)
+{
+	return is_readable(sock);
+}
+
+SEC("fentry/sock_def_readable")
+int BPF_PROG(sock_def_readable, struct sock *sock)
+{
+	return is_readable(sock);
 }
 
 /* Before TCP looks at it, a segment on a connection that is established: what it acknowledges makes room to send. */

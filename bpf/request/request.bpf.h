@@ -164,6 +164,7 @@ static __always_inline enum looks look_at_tls(struct connection *connection, con
 /* Who waits for the next request with a read of its first byte, as Go's server does, gets the rest of it by another. */
 static __always_inline void keep_beginning(struct connection *connection, const struct call *call, __u32 bytes)
 {
+	barrier_var(bytes);
 	if (bytes && bytes <= sizeof(connection->beginning) &&
 	    !bpf_probe_read_user(connection->beginning, bytes, (void *)call->arguments[1]))
 		connection->beginning_bytes = bytes;
@@ -184,7 +185,7 @@ static __noinline int name_rest(struct connection *connection, __u32 bytes)
 		return 0;
 	naming.bytes = kept + bytes;
 	__builtin_memcpy(naming.text, connection->beginning, sizeof(connection->beginning));
-	if (bpf_probe_read_user(naming.text + kept, bytes < room ? bytes : room, (void *)call.arguments[1]))
+	if (bpf_probe_read_user(naming.text + kept, at_most(bytes, room), (void *)call.arguments[1]))
 		return 0;
 	if (is_known(naming.text) && !tls_type(naming.text) && *(__u32 *)naming.text != HTTP2_PREFACE)
 		connection->name = name_request(&naming);

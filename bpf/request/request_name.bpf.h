@@ -114,8 +114,7 @@ __weak __noinline int read_text(struct naming *naming, __u64 address, __u64 room
 	if (!naming)
 		return false;
 	bytes = naming->bytes < room ? naming->bytes : room;
-	if (!bpf_probe_read_user(naming->text, bytes < REQUEST_BYTES ? bytes : REQUEST_BYTES, (void *)address) &&
-	    bytes > TLS_HEADER) {
+	if (!bpf_probe_read_user(naming->text, at_most(bytes, REQUEST_BYTES), (void *)address) && bytes > TLS_HEADER) {
 		naming->command = begins_with_command(naming, bytes);
 		if (naming->command)
 			return true;

@@ -65,8 +65,7 @@ __weak __noinline __u32 read_number(__u64 address, __u32 bytes, int behind_heade
 	char answer[ANSWER_BYTES] = {};
 	int at = behind_header ? 0 : PACKET_HEADER;
 
-	if (bytes < PACKET_HEADER ||
-	    bpf_probe_read_user(answer, bytes < ANSWER_BYTES ? bytes : ANSWER_BYTES, (void *)address))
+	if (bytes < PACKET_HEADER || bpf_probe_read_user(answer, at_most(bytes, ANSWER_BYTES), (void *)address))
 		return 0;
 	if (!behind_header && !is_header(answer))
 		return 0;

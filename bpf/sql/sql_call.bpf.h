@@ -23,7 +23,7 @@ __weak __noinline int shows_statement(struct sql_scratch *scratch, int sure)
  */
 __weak __noinline int read_message(struct sql_scratch *scratch, __u64 address, __u32 bytes, __u32 server)
 {
-	__u32 looked_at = bytes < SQL_HEAD_BYTES ? bytes : SQL_HEAD_BYTES;
+	__u32 looked_at = at_most(bytes, SQL_HEAD_BYTES);
 
 	if (!scratch)
 		return 0;

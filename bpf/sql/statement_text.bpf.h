@@ -48,7 +48,7 @@ static __always_inline void keep_digest(struct kept_digest *kept, const struct s
 /* A string that ends with a zero, within `room` bytes. */
 static __always_inline bool read_string_at(struct statement_text *text, __u64 address, __u64 room)
 {
-	__u32 looked_at = room < STATEMENT_BYTES ? room : STATEMENT_BYTES;
+	__u32 looked_at = at_most(room, STATEMENT_BYTES);
 	long bytes = bpf_probe_read_user_str(text->letters, looked_at, (void *)address);
 
 	if (bytes <= 0)
@@ -60,7 +60,7 @@ static __always_inline bool read_string_at(struct statement_text *text, __u64 ad
 
 static __always_inline bool read_text_at(struct statement_text *text, __u64 address, __u64 length)
 {
-	__u32 bytes = length < STATEMENT_BYTES ? length : STATEMENT_BYTES;
+	__u32 bytes = at_most(length, STATEMENT_BYTES);
 
 	barrier_var(bytes); /* the verifier of Linux 6.1 wants the check on what is used */
 	if (!bytes || bytes > STATEMENT_BYTES || bpf_probe_read_user(text->letters, bytes, (void *)address))

@@ -58,7 +58,7 @@ static bool is_loaded(const char *module, const char *folder)
 /* A tracepoint that programs can be attached to has a typedef for its arguments among the kernel's types. */
 static bool has_hook(const struct btf *kernel, const struct probe_state *state, char *reason, size_t size)
 {
-	const char *section = bpf_program__section_name(state->program);
+	const char *section = bpf_program__section_name(state->program), *function;
 	char name[96];
 
 	if (state->probe->module && !is_loaded(state->probe->module, "/sys/module")) {
@@ -70,6 +70,11 @@ static bool has_hook(const struct btf *kernel, const struct probe_state *state, 
 			return true;
 		snprintf(reason, size, "the types of module %s are shown with CAP_SYS_ADMIN only",
 			 state->probe->module);
+		return false;
+	}
+	function = strncmp(section, "fexit/", 6) && strncmp(section, "fentry/", 7) ? NULL : strchr(section, '/') + 1;
+	if (kernel && function && btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) < 0) {
+		snprintf(reason, size, "this kernel has no function %s", function);
 		return false;
 	}
 	if (!kernel || strncmp(section, "tp_btf/", 7))

@@ -67,37 +67,73 @@ const char *needs_guests(struct recorder *recorder, enum probe_stage stage)
 	return NULL;
 }
 
-static const char *refused_program(const struct recorder *recorder, const struct bpf_program *program)
+static struct probe_state *state_of(const struct recorder *recorder, const struct bpf_program *program)
 {
 	for (size_t i = 0; i < probes_count(); i++)
-		if (recorder->probes[i].program == program && recorder->probes[i].refused)
-			return recorder->probes[i].probe->name;
+		if (recorder->probes[i].program == program)
+			return &recorder->probes[i];
 	return NULL;
+}
+
+/* NULL where one of both is loaded, and its attaching has not failed. */
+static const char *lack_of_either(const struct recorder *recorder, const struct bpf_program *one,
+				  const struct bpf_program *other)
+{
+	const struct probe_state *states[] = { state_of(recorder, one), other ? state_of(recorder, other) : NULL };
+	static char reason[128];
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct probe_state *state = states[i];
+
+		if (state && bpf_program__fd(state->program) >= 0 && !state->reason[0])
+			return NULL;
+		if (!state || (!state->refused && bpf_program__fd(state->program) < 0))
+			continue;
+		snprintf(reason, sizeof(reason), "the kernel refused another program of it: %s", state->probe->name);
+		return reason;
+	}
+	return "this kernel does not show what sockets send and receive";
 }
 
 /* What is received is a request, or an answer, only where it is also seen what is sent, and when it came in. */
 const char *needs_both_ways(struct recorder *recorder, enum probe_stage stage)
 {
-	const struct bpf_program *programs[] = {
-		recorder->skeleton->progs.sock_recv_length, recorder->skeleton->progs.sock_send_length,
-		recorder->skeleton->progs.sk_data_ready,    recorder->skeleton->progs.inet_sock_set_state,
-		recorder->skeleton->progs.end_exchanges,    recorder->skeleton->progs.tcp_probe,
+	const struct perfdiag *skeleton = recorder->skeleton;
+	const struct bpf_program *programs[][2] = {
+		{ skeleton->progs.sock_recv_length, skeleton->progs.inet_recvmsg },
+		{ skeleton->progs.sock_send_length, skeleton->progs.inet_sendmsg },
+		{ skeleton->progs.sk_data_ready, skeleton->progs.sock_def_readable },
+		{ skeleton->progs.inet_sock_set_state },
+		{ skeleton->progs.end_exchanges },
+		{ skeleton->progs.tcp_probe },
 	};
-	static char reason[128];
+	const char *reason = NULL;
 
 	if (stage == PROBE_LOADED)
 		return NULL;
-	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-		const char *refused = refused_program(recorder, programs[i]);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs) && !reason; i++)
+		reason = lack_of_either(recorder, programs[i][0], programs[i][1]);
+	return reason;
+}
 
-		if (bpf_program__fd(programs[i]) >= 0)
-			continue;
-		if (!refused)
-			return "this kernel does not show what sockets send and receive (Linux 6.3 and later do)";
-		snprintf(reason, sizeof(reason), "the kernel refused another program of it: %s", refused);
-		return reason;
-	}
-	return NULL;
+/* The functions that a tracepoint of Linux 6.3 was put into, where that is not there.  Then nobody misses it. */
+const char *needs_functions(struct recorder *recorder, enum probe_stage stage)
+{
+	/* It stands before them all in the table, so that it is known here whether there is one. */
+	const struct probe_state *tracepoint = state_of(recorder, recorder->skeleton->progs.sk_data_ready);
+	const struct bpf_program *replaced[] = { recorder->skeleton->progs.sock_recv_length,
+						 recorder->skeleton->progs.sock_send_length,
+						 recorder->skeleton->progs.sk_data_ready };
+	const char *reason;
+
+	if (stage == PROBE_LOADED)
+		return tracepoint && !tracepoint->wanted ? NULL : NOT_MISSED;
+	if (bpf_program__fd(recorder->skeleton->progs.inet_recvmsg) < 0)
+		return NOT_MISSED;
+	reason = needs_both_ways(recorder, stage);
+	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced) && !reason; i++)
+		state_of(recorder, replaced[i])->reason[0] = '\0';
+	return reason;
 }
 
 /* Who is told what to follow may be told to follow all, or a group. */

@@ -46,8 +46,15 @@ static const struct probe probes[] = {
 	{ .name = "inet_sock_set_state", .feature = "requests", .need = needs_both_ways },
 	{ .name = "tcp_probe", .feature = "requests", .need = needs_both_ways },
 	{ .name = "sk_data_ready", .feature = "requests", .need = needs_both_ways },
+	{ .name = "sock_def_readable", .feature = "requests", .need = needs_functions },
 	{ .name = "sock_send_length", .feature = "requests", .need = needs_both_ways },
+	{ .name = "unix_stream_sendmsg", .feature = "requests", .need = needs_functions },
+	{ .name = "inet6_sendmsg", .feature = "requests", .need = needs_functions },
+	{ .name = "inet_sendmsg", .feature = "requests", .need = needs_functions },
 	{ .name = "sock_recv_length", .feature = "requests", .need = needs_both_ways },
+	{ .name = "unix_stream_recvmsg", .feature = "requests", .need = needs_functions },
+	{ .name = "inet6_recvmsg", .feature = "requests", .need = needs_functions },
+	{ .name = "inet_recvmsg", .feature = "requests", .need = needs_functions },
 	/* nfs and nfsd bring sunrpc along, whose hooks some of these are */
 	{ .name = "rpc_ended", .feature = "nfs", .module = "nfs" },
 	{ .name = "rpc_begun", .feature = "nfs", .module = "nfs" },
@@ -215,7 +222,8 @@ int probes_attach(struct recorder *recorder)
 						       : bpf_program__attach(state->program);
 		if (state->program == recorder->skeleton->progs.kvm_entry)
 			recorder->skeleton->bss->knobs.sees_guests = state->link != NULL; /* no switch is seen yet */
-		if (state->program == recorder->skeleton->progs.sock_recv_length)
+		if (state->program == recorder->skeleton->progs.sock_recv_length ||
+		    state->program == recorder->skeleton->progs.inet_recvmsg)
 			recorder->skeleton->bss->knobs.sees_requests = state->link != NULL;
 		if (state->link)
 			continue;

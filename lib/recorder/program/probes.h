@@ -42,8 +42,8 @@ bool probe_may_be_needed(struct recorder *recorder, const struct probe_state *st
 /* probe_needs.c: NULL where a recording needs a program loaded, or attached; else why not. */
 #define NOT_MISSED "" /* a reason of which nothing is to be told */
 
-probe_need needs_both_ways, needs_frequency, needs_clock_events, needs_tick, needs_slo, needs_guests, needs_host,
-	needs_group, needs_apps;
+probe_need needs_both_ways, needs_functions, needs_frequency, needs_clock_events, needs_tick, needs_slo, needs_guests,
+	needs_host, needs_group, needs_apps;
 
 /* tables/cycle_counters.c: the CPUs' counters of cycles */
 bool clock_events_exist(void);
