@@ -103,6 +103,14 @@ def test_the_queue_before_slow_answers_is_theirs() -> None:
     assert finding(queued("30 ms", wire="29 ms").model(), SLOW).severity is Severity.WARNING
 
 
+def test_a_queue_much_longer_than_slow_answers_is_the_clients_limit() -> None:
+    """Two slots for sixteen threads: 108 ms in the queue before answers of 14.6 ms were the server's."""
+    model = queued("108 ms", wire="15 ms").model()
+    found = finding(model, QUEUE)
+    assert found.severity is Severity.WARNING and "108 ms" in found.claim
+    assert found.claims["nfs.read", MOUNT] > 5 * finding(model, SLOW).claims["nfs.read", MOUNT]
+
+
 def test_no_queue_is_checked_and_fine() -> None:
     assert check(read().model(), QUEUE).number < 0.01
 

@@ -55,6 +55,10 @@ class NfsPolicy(Family):
         1_000_000,
         "A call is normally sent within microseconds.",
     )
+    mostly_queued_factor = factor(
+        2.0,
+        "Calls that wait twice as long before they are sent as for their answer are kept by the client's limit.",
+    )
     queued_calls_share = share(
         0.1,
         "From a tenth of the calls on, the kernel's counter names the cause.",

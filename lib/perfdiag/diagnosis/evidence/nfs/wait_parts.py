@@ -95,6 +95,12 @@ class Use:
         wanted = {READ: READING, WRITE: ("WRITE",), COMMIT: ("WRITE", "COMMIT"), LOCK: locks}[account]
         return [name for name in self.procedures if name in wanted]
 
+    def is_mostly_queued(self, account: str) -> bool:
+        """Return whether the calls of an account are in this host's queue for most of their time: a slow server alone
+        does not hold back calls that can be sent side by side."""
+        calls = self.calls(*self.names(account))
+        return calls.queue.sum_ns >= nfs_policy.mostly_queued_factor * max(calls.wire.sum_ns, 1)
+
     @property
     def trip_ns(self) -> float:
         """Return the round trip, zero where it is not known."""

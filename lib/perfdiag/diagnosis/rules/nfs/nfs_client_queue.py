@@ -21,7 +21,8 @@ ID = "NFS-CLIENT-QUEUE"
     accounts=NFS,
     meaning=(
         "NFS calls had not left this host yet: all slots were in use, large calls before them filled the connection,"
-        " or there was no connection. A fault from 1 ms per call on, if the server answers in time."
+        " or there was no connection. A fault from 1 ms per call on, if the server answers in time, or the queue is"
+        " twice as long as the answer."
     ),
     measured=(
         "The target's waits by mount, with the kernel's queue time of each call, and the mount's counters of slots,"
@@ -52,12 +53,14 @@ def client_queue(model: Model) -> Iterable[Outcome]:
 
 
 def _queued(use: Use) -> Mapping[str, float]:
-    """Return the queue time by account, of calls with a longer queue than answer, and answers in time."""
+    """Return the queue time by account, of calls with a longer queue than answer, and answers in time; or with so much
+    longer a queue that it is the client's limit, whatever each answer takes."""
     found = {}
     for account in NFS:
         calls = use.calls(*use.names(account))
         late = usual_ns(calls.wire) - use.trip_ns >= nfs_policy.slow_commit_ns
-        if not late and usual_ns(calls.queue) >= nfs_policy.slow_queue_ns and calls.queue.sum_ns >= calls.wire.sum_ns:
+        longer = not late and calls.queue.sum_ns >= calls.wire.sum_ns
+        if (longer or use.is_mostly_queued(account)) and usual_ns(calls.queue) >= nfs_policy.slow_queue_ns:
             found[account] = use.parts(account).queue_ns
     return found
 

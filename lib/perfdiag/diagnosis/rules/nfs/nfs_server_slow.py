@@ -112,7 +112,8 @@ def _case(use: Use) -> Case:
         if is_late and not slow:
             found, slowest = {}, 0.0  # what is fast beside it is no part of the fault
         if is_late or not slow:
-            found[account] = parts.answer_ns + (parts.queue_ns if is_late else 0)
+            queue_ns = parts.queue_ns if is_late and not use.is_mostly_queued(account) else 0
+            found[account] = parts.answer_ns + queue_ns
             slowest = max(slowest, each_ns)
         slow = slow or is_late
     if use.far:
