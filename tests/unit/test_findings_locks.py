@@ -157,6 +157,19 @@ def test_a_kernel_lock_is_named_by_what_it_guards() -> None:
     assert any("map and unmap less" in remedy.text for remedy in found.remedies)
 
 
+@pytest.mark.parametrize(
+    ("taker", "frozen"),
+    [("vfs_write", True), ("mnt_want_write", True), ("cgroup_can_fork", False), ("kernel_clone", False)],
+)
+def test_a_file_system_that_is_frozen_is_no_lock_of_the_target(taker: str, frozen: bool) -> None:
+    """Writers wait in sb_start_write(), which has the kind of lock that forks have, too."""
+    function = "function:percpu_rwsem_wait"
+    kernel = ["schedule", "percpu_rwsem_wait", "__percpu_down_read", taker, "do_syscall_64"]
+    builder = Builder().thread(cpu_user="1 s").row("lock.kernel", function, "3 s", count=4)
+    found = finding(builder.stack("wait", "lock.kernel", object=function, weight="50 ms", kernel=kernel).model(), ID)
+    assert (found.headline == "Threads wait for a frozen file system") is frozen, found.headline
+
+
 def test_a_kernel_lock_without_stacks_is_not_guessed() -> None:
     model = Builder().thread(cpu_user="1 s").row("lock.kernel", "function:__mutex_lock", "3 s", count=500).model()
     found = finding(model, ID)

@@ -42,6 +42,21 @@ _PROCESS = Subject(
     "a monitoring tool reads /proc/PID files all the time",
 )
 _JOURNAL = Subject("the file system's journal", "commits are slow or frequent: see DISK-FLUSH-SLOW")
+_FROZEN = Subject(
+    "a frozen file system",
+    "find what freezes it, as a backup agent or a snapshot of the guest does, and let it thaw sooner (fsfreeze"
+    " --unfreeze MOUNT ends it), or put this data on another file system",
+)
+# Of the kernel's locks for many readers (percpu_rw_semaphore) that writers of files take, as sb_start_write() does, all
+# tell whether the file system is frozen (struct sb_writers); others are of fork, exec and the hotplug of CPUs.
+_FREEZABLE = "percpu_rwsem_wait"
+_OF_FREEZABLE = ("schedule", "percpu_", "__percpu_")
+_WRITING = (
+    *("vfs_", "mnt_want_write", "sb_", "file_", "filemap_", "do_page_mkwrite", "do_iter", "iter_file", "do_splice"),
+    *("do_truncate", "do_ftruncate", "do_sys_ftruncate", "aio_write", "io_write", "ksys_", "open_last_lookups"),
+    *("do_unlinkat", "do_renameat2", "do_mkdirat", "do_rmdir", "filename_create", "generic_", "ovl_"),
+    *("ext4_", "xfs_", "btrfs_", "f2fs_"),
+)
 _UNKNOWN = Subject(
     "a lock",
     "shows what the waiting threads were doing: do less of that at once",
@@ -122,6 +137,10 @@ def subject_of(model: Model, key: str) -> Subject:
 
 
 def _named(stack: schema.Stack) -> Subject:
+    if _FREEZABLE in stack.kernel:
+        taker = next((each for each in stack.kernel if not each.startswith(_OF_FREEZABLE)), "")
+        if taker.startswith(_WRITING):
+            return _FROZEN
     for function in stack.kernel:
         for prefixes, subject in _SUBJECTS:
             if function.startswith(prefixes):
