@@ -45,7 +45,7 @@ from perfdiag.model.thread_accounts import ThreadLedger
 def pinning(model: Model) -> Iterable[Outcome]:
     """Judge the affinity of virtual CPU threads by their waits for each other."""
     id = "VIRT-VCPU-PINNING"
-    vcpus = [thread for thread in model.threads if thread.tid and VCPU.fullmatch(thread.comm)]
+    vcpus = [thread for thread in model.threads if thread.tid and _is_vcpu(thread)]
     if not vcpus:
         return
     allowed = {thread.tid: cpus for thread in vcpus if (cpus := cpus_of(model, thread))}
@@ -81,6 +81,11 @@ def pinning(model: Model) -> Iterable[Outcome]:
     waited = sum(thread.ns("runq.busy") for thread in vcpus)
     part = waited / sum(thread.wall_ns for thread in vcpus) if any(thread.wall_ns for thread in vcpus) else 0.0
     yield Check(id, f"{_bound(vcpus, allowed)}; they waited {percent(part)} of their time for a CPU", part, "share")
+
+
+def _is_vcpu(thread: ThreadLedger) -> bool:
+    """Return whether a thread has been in a guest, or has the name of one that waits to get there."""
+    return thread.ns("vm.guest") > 0 or bool(VCPU.fullmatch(thread.comm))
 
 
 def _bound(vcpus: list[ThreadLedger], allowed: dict[int, Cpus]) -> str:
