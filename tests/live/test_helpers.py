@@ -13,7 +13,7 @@ from live.support.serving import Server, asked, exchanged, http, stopped
 
 MS = 1_000_000
 COUNT = 31
-KNOWN = 0.9
+KNOWN = 0.8  # of the time that is not spent in queues for a CPU, which others make longer
 
 
 def spent(recording: Recording, name: str) -> tuple[int, dict[str, int]]:
