@@ -103,19 +103,20 @@ def main() -> int:
 
 def _run() -> int:
     """Run the command line, print errors, return the exit status."""
-    stdout, status = sys.stdout, 0
+    stdout, status, explain = sys.stdout, 0, _explain
     try:
         if "_PERFDIAG_COMPLETE" in os.environ:
             import_module("perfdiag.commands.completion").refuse_others()
+            explain = _say_nothing  # in the middle of what somebody types
         status = int(cli.main(prog_name="perfdiag", standalone_mode=False) or 0)
         sys.stdout.flush()
         return status
     except PerfdiagError as error:
-        _explain(str(error), error.hint)
+        explain(str(error), error.hint)
         return error.exit_status
     except click.UsageError as error:
         message = printable(" ".join(error.format_message().split()), MESSAGE_LIMIT)
-        _explain(message, f"{error.ctx.command_path if error.ctx else 'perfdiag'} --help")
+        explain(message, f"{error.ctx.command_path if error.ctx else 'perfdiag'} --help")
         return WRONG_USAGE
     except SystemExit:
         if sys.stdout is stdout:
@@ -179,6 +180,10 @@ def _broken_pipe(status: int) -> int:
         return status
     _explain(f"{os.strerror(errno.EPIPE)}, but not on standard output", "this is a bug: please report it")
     return 1
+
+
+def _say_nothing(_message: str, _hint: str | None) -> None:
+    pass
 
 
 def _explain(message: str, hint: str | None) -> None:

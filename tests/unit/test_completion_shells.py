@@ -51,3 +51,12 @@ zpty -w -n shell $'perfdiag explain disk-f\\t'
 zpty -r -m shell output '*FLUSH-SLOW*' && print -r -- $output
 """
     assert "DISK-FLUSH-SLOW" in said("zsh", script, tmp_path)
+
+
+def test_what_is_typed_wrong_is_completed_in_silence() -> None:
+    """An error stood in the middle of the prompt."""
+    environment = {"_PERFDIAG_COMPLETE": "bash_complete", "COMP_WORDS": "perfdiag latency foo ", "COMP_CWORD": "3"}
+    run = subprocess.run(
+        [BIN / "perfdiag"], env=os.environ | environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (run.stdout, run.stderr) == ("", "")
