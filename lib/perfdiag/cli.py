@@ -10,6 +10,7 @@ import re
 import select
 import signal
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from types import ModuleType
@@ -103,7 +104,8 @@ def main() -> int:
 
 def _run() -> int:
     """Run the command line, print errors, return the exit status."""
-    stdout, status, explain = sys.stdout, 0, _explain
+    stdout, status = sys.stdout, 0
+    explain: Callable[[str, str | None], None] = _explain
     try:
         if "_PERFDIAG_COMPLETE" in os.environ:
             import_module("perfdiag.commands.completion").refuse_others()
