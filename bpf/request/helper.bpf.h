@@ -13,6 +13,8 @@ struct helper_time {
 	__u64 words[__builtin_offsetof(struct chain, reasons) / sizeof(__u64)];
 };
 
+_Static_assert(sizeof(struct helper_time) == __builtin_offsetof(struct chain, reasons), "nothing of it is cut off");
+
 #define LOOPS 256
 
 LEDGER_SHARED struct {

@@ -159,7 +159,7 @@ def test_a_kernel_lock_is_named_by_what_it_guards() -> None:
 
 @pytest.mark.parametrize(
     ("taker", "frozen"),
-    [("vfs_write", True), ("mnt_want_write", True), ("cgroup_can_fork", False), ("kernel_clone", False)],
+    [("vfs_write", True), ("mnt_want_write", True), ("cgroup_can_fork", False), ("ext4_writepages", False)],
 )
 def test_a_file_system_that_is_frozen_is_no_lock_of_the_target(taker: str, frozen: bool) -> None:
     """Writers wait in sb_start_write(), which has the kind of lock that forks have, too."""

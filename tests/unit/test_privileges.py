@@ -207,3 +207,23 @@ def test_who_is_alone(text: str, alone: bool, tmp_path: Path, monkeypatch: pytes
 def test_whose_map_cannot_be_read_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(privileges, "UID_MAP", tmp_path / "none")
     assert not privileges.is_alone()
+
+
+def test_who_is_alone_keeps_no_capability() -> None:
+    """As root of a namespace of its own, made by an ordinary user."""
+    code = "from perfdiag.common import privileges as p; p.drop(); print(open('/proc/self/status').read())"
+    command = [
+        "unshare",
+        "-Ur",
+        sys.executable,
+        "-I",
+        "-c",
+        f"import sys; sys.path.insert(0, {str(ROOT / 'lib')!r}); {code}",
+    ]
+    as_nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *command]
+    run = subprocess.run(as_nobody if os.geteuid() == 0 else command, capture_output=True, text=True, check=False)
+    if "unshare failed" in run.stderr:
+        pytest.skip(f"no user namespaces here: {run.stderr.strip()}")
+    assert not run.returncode, run.stderr
+    sets = dict(line.split(":\t") for line in run.stdout.splitlines() if line.startswith("Cap"))
+    assert {int(sets[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}, sets

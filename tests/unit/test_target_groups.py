@@ -104,7 +104,7 @@ def nest(tree: Path) -> Iterator[Path]:
     for each in made:
         each.mkdir()
     yield made[-1]
-    (made[-1] / "cgroup.procs").unlink()
+    (made[-1] / "cgroup.procs").unlink(missing_ok=True)
     for each in reversed(made):  # what removes whole trees calls itself, too
         each.rmdir()
 

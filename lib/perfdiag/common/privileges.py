@@ -15,7 +15,10 @@ NOBODY = 65534
 UNCHANGED = 2**32 - 1  # as (uid_t)-1, it would leave root as it is
 ID = re.compile("[0-9]{1,10}")
 PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+CAPABILITY_VERSION = 0x20080522  # _LINUX_CAPABILITY_VERSION_3 of include/uapi/linux/capability.h: two words of each set
 UID_MAP = Path("/proc/self/uid_map")
+LONE_ROOT = re.compile(r" *0 +[1-9][0-9]* +1\n")  # inside, outside, how many
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -68,7 +71,9 @@ def drop() -> None:
 
     Everything needed later must be open and imported. Raises PerfdiagError if root cannot be given up.
     """
-    if os.geteuid() == 0 and not is_alone():
+    if os.geteuid() == 0 and is_alone():
+        _give_up_capabilities()
+    elif os.geteuid() == 0:
         uid, gid = invoking_user() or (NOBODY, NOBODY)
         _become(uid, gid, [])
     if _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
@@ -77,12 +82,12 @@ def drop() -> None:
 
 def is_alone() -> bool:
     """Return whether root is the only user of this user namespace (unshare -r, rootless containers), and an ordinary
-    one outside: then there is nobody else to become, and nothing to give up."""
+    one outside: then there is nobody else to become."""
     try:
-        words = UID_MAP.read_text(encoding="ascii").split()
+        found = LONE_ROOT.fullmatch(UID_MAP.read_text(encoding="ascii"))
     except OSError:
         return False
-    return len(words) == 3 and (words[0], words[2]) == ("0", "1") and words[1] != "0"
+    return found is not None
 
 
 def set_aside() -> None:
@@ -95,6 +100,13 @@ def take_up() -> None:
     """Act as root again, if it was set aside."""
     if os.getuid() == 0:
         os.seteuid(0)
+
+
+def _give_up_capabilities() -> None:
+    """Keep none of root's in this user namespace. Raises PerfdiagError if they cannot be given up."""
+    header, none = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
+    if _libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) or _libc.capset(header, none):
+        raise PerfdiagError(f"cannot give up capabilities: {os.strerror(ctypes.get_errno())}")
 
 
 def _become(uid: int, gid: int, groups: list[int]) -> None:

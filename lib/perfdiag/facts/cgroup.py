@@ -12,6 +12,7 @@ THROTTLES_1 = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "w
 # The recorder looks at no more (facts_cgroup.c).
 MOST_HIERARCHIES = 32
 MOST_DIRECTORIES = 1024
+MOST_NESTED = 256  # of competitors: who is deeper has no weights that are looked at
 UNLIMITED_BYTES = 1 << 62  # version 1 writes "no limit" as the largest number of whole pages
 
 
@@ -118,18 +119,26 @@ def _parse(text: str | None) -> Iterator[tuple[str | None, str]]:
                 yield controller, group
 
 
-def weights(texts: Texts, mounts: Sequence[Mount], text: str | None) -> dict[str, int]:
-    """Return the directories of the groups in this /proc/PID/cgroup that share CPUs by weight, the innermost first, and
-    their weights."""
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What part of its parent's CPUs a group gets, beside the groups there."""
+
+    directory: str
+    version: int  # 1: cpu.shares, 2: cpu.weight
+    weight: int
+
+
+def weights(texts: Texts, mounts: Sequence[Mount], text: str | None) -> list[Weight]:
+    """Return the weights of the groups in this /proc/PID/cgroup that share CPUs by weight, the innermost first."""
     hierarchies = [mount for mount in mounts if mount.fstype in ("cgroup", "cgroup2")][:MOST_HIERARCHIES]
-    found = {}
+    found = []
     for controller, group in _parse(text):
-        if controller in (None, "cpu"):
+        if controller in (None, "cpu") and group.count("/") <= MOST_NESTED:
             for directory, depth in _places(hierarchies, controller, group):
                 path = f"{directory}/{'cpu.weight' if controller is None else 'cpu.shares'}"
                 weight = number(texts.text(path)) if depth and path in texts else None
                 if weight:
-                    found[directory] = weight
+                    found.append(Weight(directory, 1 if controller else 2, weight))
     return found
 
 

@@ -108,6 +108,10 @@ class Texts:
         self.misses.append(f"{path}: {errors[-1] if errors else 'not recorded'}")
         return None
 
+    def errors(self, path: str) -> list[str]:
+        """Return why a path could not be read."""
+        return [line.error for line in self._lines.get(path, ()) if line.error]
+
     def phases(self, path: str, phases: Iterable[str]) -> list[str]:
         """Return the texts of a path at some phases, in that order; the newest of those that are not known."""
         lines = self._lines.get(path, ())

@@ -75,7 +75,7 @@ static struct probe_state *state_of(const struct recorder *recorder, const struc
 	return NULL;
 }
 
-/* NULL where one of both is loaded, and its attaching has not failed. */
+/* NULL if either program is loaded and did not fail to attach. */
 static const char *lack_of_either(const struct recorder *recorder, const struct bpf_program *one,
 				  const struct bpf_program *other)
 {
@@ -116,6 +116,12 @@ const char *needs_both_ways(struct recorder *recorder, enum probe_stage stage)
 	return reason;
 }
 
+/* It was refused, or could not be attached; not: the kernel has no such function. */
+static bool has_failed(const struct probe_state *state)
+{
+	return state && (state->refused || (bpf_program__fd(state->program) >= 0 && state->reason[0]));
+}
+
 /* The functions that a tracepoint of Linux 6.3 was put into, where that is not there.  Then nobody misses it. */
 const char *needs_functions(struct recorder *recorder, enum probe_stage stage)
 {
@@ -124,12 +130,19 @@ const char *needs_functions(struct recorder *recorder, enum probe_stage stage)
 	const struct bpf_program *replaced[] = { recorder->skeleton->progs.sock_recv_length,
 						 recorder->skeleton->progs.sock_send_length,
 						 recorder->skeleton->progs.sk_data_ready };
+	const struct bpf_program *senders[] = { recorder->skeleton->progs.inet_sendmsg,
+						recorder->skeleton->progs.inet6_sendmsg,
+						recorder->skeleton->progs.unix_stream_sendmsg };
 	const char *reason;
 
 	if (stage == PROBE_LOADED)
 		return tracepoint && !tracepoint->wanted ? NULL : NOT_MISSED;
 	if (bpf_program__fd(recorder->skeleton->progs.inet_recvmsg) < 0)
 		return NOT_MISSED;
+	/* Requests that are seen coming, and never answered, would be worse than none. */
+	for (size_t i = 0; i < sizeof(senders) / sizeof(*senders); i++)
+		if (has_failed(state_of(recorder, senders[i])))
+			return "the kernel refused another program of it";
 	reason = needs_both_ways(recorder, stage);
 	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced) && !reason; i++)
 		state_of(recorder, replaced[i])->reason[0] = '\0';

@@ -152,7 +152,10 @@ static void write_waker(struct recorder *recorder, pid_t tid, __u32 account)
 		comm_write(recorder, "waker_comm", tid);
 }
 
-/* Where there is no place for one, the one with the least time gives way to it. */
+/*
+ * Where all places are taken, the one with the least time is replaced, and leaves its time to who comes: so whoever has more
+ * than an eighth of all time has a place in the end, however many rows that is in.
+ */
 static void note_competitor(struct recorder *recorder, const struct detail_entry *entry)
 {
 	struct competitor *least = recorder->competitors, *one;
@@ -169,11 +172,11 @@ static void note_competitor(struct recorder *recorder, const struct detail_entry
 		if (one->ns < least->ns)
 			least = one;
 	}
-	if (recorder->competitor_count < COMPETITORS)
+	if (recorder->competitor_count < COMPETITORS) {
 		least = &recorder->competitors[recorder->competitor_count++];
-	else if (least->ns >= entry->detail.ns)
-		return;
-	*least = (struct competitor){ pid, entry->detail.ns };
+		least->ns = 0;
+	}
+	*least = (struct competitor){ pid, least->ns + entry->detail.ns };
 }
 
 static void write_details(struct recorder *recorder)

@@ -72,7 +72,7 @@ int perf_map_open(pid_t pid)
 	if (path_fd < 0 || fstat(path_fd, &status) || fstatfs(path_fd, &file_system))
 		return -errno;
 	if (!S_ISREG(status.st_mode) || status.st_uid != uid || file_system.f_type == PROC_SUPER_MAGIC)
-		return -EPERM;
+		return MAP_REFUSED;
 	if (status.st_size > LARGEST_MAP_BYTES)
 		return -EFBIG;
 	return reopen_regular(path_fd, status.st_dev, status.st_ino);

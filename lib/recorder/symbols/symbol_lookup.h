@@ -51,7 +51,8 @@ struct lookup {
  */
 int process_maps_find(pid_t pid, struct lookup *lookups, size_t count, struct mapped_files *files,
 		      struct hotspot_library *library);
-int perf_map_open(pid_t pid); /* a descriptor or -errno; -EPERM: it is there, but may be another's */
+#define MAP_REFUSED (-EXDEV)  /* which no call gives here: it is there, but may be another's */
+int perf_map_open(pid_t pid); /* a descriptor or -errno */
 
 /* Name all they can of lookups in one file or of one process; sort them on the way. */
 void elf_symbols_find(struct mapped_file *file, struct lookup *lookups, size_t count, FILE *results);

@@ -177,7 +177,7 @@ static void name_by_memory(struct maker *maker, struct lookup *lookups, size_t c
 
 static void name_by_perf_map(struct maker *maker, struct lookup *lookups, size_t count, FILE *results)
 {
-	for (size_t i = 0; i < count && maker->perf_map == -EPERM; i++)
+	for (size_t i = 0; i < count && maker->perf_map == MAP_REFUSED; i++)
 		if (lookups[i].file && !lookups[i].file->inode)
 			lookups[i].lack = LACK_MAP_REFUSED;
 	if (maker->perf_map < 0)

@@ -57,7 +57,7 @@ class NfsPolicy(Family):
     )
     mostly_queued_factor = factor(
         2.0,
-        "Calls that wait twice as long before they are sent as for their answer are kept by the client's limit.",
+        "Calls that wait twice as long before they are sent as for their answer are held back by the client's limit.",
     )
     queued_calls_share = share(
         0.1,

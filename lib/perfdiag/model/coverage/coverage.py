@@ -233,7 +233,7 @@ def _nested_groups(facts: Facts) -> list[NotMeasured]:
     if facts.group_depth is None or facts.group_depth < near + top:
         return []
     what = f"limits of control groups in the middle of {facts.group_depth} levels"
-    by_hand = "by hand: grep . cpu.max memory.max in the directories above the target's"
+    by_hand = "by hand, in each directory from the target's group up: grep . cpu.max memory.max"
     return [NotMeasured(what, f"only the {near} nearest and the {top} topmost are read", by_hand, "facts")]
 
 

@@ -31,8 +31,8 @@ REASONS = {
         "of code made at run time: let its runtime write a perf map (/tmp/perf-PID.map)",
     ),
     "perf map refused": (
-        "/tmp/perf-PID.map is there, but is no file, or belongs to another user than the process now has",
-        "chown it to the process's user, and record again",
+        "/tmp/perf-PID.map is a link, no ordinary file, or belongs to another user than the process now has",
+        "remove it (rm; never chown, which follows links), let the runtime write it again, and record again",
     ),
     "damaged": ("the table of symbols is damaged", "install the file again; readelf --wide --symbols FILE shows it"),
     "too large": ("the table of symbols is larger than is read", _BY_HAND),

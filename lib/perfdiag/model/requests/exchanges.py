@@ -99,12 +99,12 @@ class Exchange:
     def from_outside(self) -> bool:
         """Whether these are requests of others, whose time is felt: that of the target's own among its processes nobody
         feels, and that of requests that wait for work is no delay."""
-        return self.served and not self.internal and not self.waits_for_work
+        return self.asks and not self.internal
 
     @property
-    def waits_for_work(self) -> bool:
-        """Whether these requests are asked to wait."""
-        return self.served and self.line.name in WAITING_COMMANDS
+    def asks(self) -> bool:
+        """Whether these are requests for an answer, and not to wait for work."""
+        return self.served and self.line.name not in WAITING_COMMANDS
 
     @property
     def served(self) -> bool:

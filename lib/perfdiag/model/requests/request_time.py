@@ -109,8 +109,7 @@ def request_time(
     calls accompanied them.  If some missed an objective, it is the time of these, beyond the median.
     """
     exchanges = without_news(exchanges, parked)
-    served = [each.line for each in exchanges if each.served and not each.waits_for_work]
-    missed = [each for each in exchanges if _missed(each)]
+    served, missed = [each.line for each in exchanges if each.asks], [each for each in exchanges if _missed(each)]
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
     all_rows, behind = _rows(whole, parked.ns), parts_of(awaited, whole.accounts)
@@ -144,7 +143,7 @@ def request_time(
 
 
 def _missed(exchange: Exchange) -> bool:
-    return exchange.served and exchange.line.over_slo > 0 and not exchange.waits_for_work
+    return exchange.asks and exchange.line.over_slo > 0
 
 
 def _accompanied(exchanges: Sequence[Exchange], inside: Sequence[schema.RequestsInside], rest_ns: int) -> float:

@@ -96,7 +96,7 @@ def parts_of(
     for another thread, that one's account counts if it has findings, else that of the wait.
     """
     served = [each.line for each in exchanges if each.served]
-    slow = any(line.over_slo for line in served)
+    slow = any(each.line.over_slo for each in exchanges if each.asks)
     whole_ns = sum(schema.unread_ns(line, over_slo=slow) for line in served)
     whole_ns += sum(line.sum_ns for line in left)
     requests = sum(line.count for line in served) + sum(line.count for line in left)
@@ -115,7 +115,7 @@ def parts_of(
 def error_of(exchanges: Sequence[Exchange]) -> float:
     """Return which part of the time in which requests lay unread may be told of the wrong accounts."""
     served = [each.line for each in exchanges if each.served]
-    slow = any(line.over_slo for line in served)
+    slow = any(each.line.over_slo for each in exchanges if each.asks)
     delay_ns = sum(schema.unread_ns(line, over_slo=slow) for line in served)
     error_ns = sum((line.over_slo_unread_error_ns if slow else line.unread_error_ns) or 0 for line in served)
     return min(1.0, error_ns / delay_ns) if delay_ns else 0.0

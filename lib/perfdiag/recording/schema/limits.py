@@ -18,6 +18,7 @@ RECORDER: Mapping[str, int] = {
     "BUCKETS": 32,
     "CHAIN_STEPS": 3,
     "COMM_BYTES": 16,
+    "COMPETITORS": 8,
     "DETAILS": 14,
     "DIGEST_BYTES": 240,
     "DETAIL_ENTRIES": 65_536,

@@ -134,7 +134,7 @@ class Exchange(Line, tag="exchange"):
     def wants_answers(self) -> bool:
         """Return whether each of these requests wants an answer, as those of HTTP do. Redis has commands that want
         none; their names are single words."""
-        return " " in self.name
+        return " " in self.name and self.name != "(other names)"  # there may be commands among those
 
 
 def unread_ns(line: Exchange, *, over_slo: bool = False) -> int:

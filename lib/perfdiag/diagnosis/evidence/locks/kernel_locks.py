@@ -52,10 +52,10 @@ _FROZEN = Subject(
 _FREEZABLE = "percpu_rwsem_wait"
 _OF_FREEZABLE = ("schedule", "percpu_", "__percpu_")
 _WRITING = (
-    *("vfs_", "mnt_want_write", "sb_", "file_", "filemap_", "do_page_mkwrite", "do_iter", "iter_file", "do_splice"),
-    *("do_truncate", "do_ftruncate", "do_sys_ftruncate", "aio_write", "io_write", "ksys_", "open_last_lookups"),
-    *("do_unlinkat", "do_renameat2", "do_mkdirat", "do_rmdir", "filename_create", "generic_", "ovl_"),
-    *("ext4_", "xfs_", "btrfs_", "f2fs_"),
+    *("vfs_", "mnt_want_write", "sb_start", "file_start_write", "do_iter", "iter_file", "do_splice", "aio_write"),
+    *("do_truncate", "do_ftruncate", "do_sys_ftruncate", "io_write", "open_last_lookups", "ovl_"),
+    *("do_unlinkat", "do_renameat2", "do_mkdirat", "do_rmdir", "filename_create"),
+    *("do_page_mkwrite", "filemap_page_mkwrite", "ext4_page_mkwrite", "xfs_filemap_", "btrfs_page_mkwrite"),
 )
 _UNKNOWN = Subject(
     "a lock",

@@ -11,14 +11,16 @@ from pathlib import PurePosixPath
 
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import printable
-from perfdiag.diagnosis.evidence.runqueue.group_weight import LARGEST_WEIGHT
 from perfdiag.diagnosis.evidence.target import is_shared, is_weighed_by_session, niced, subject, weighed_group, write
+from perfdiag.facts.cgroup import Weight
 from perfdiag.facts.competitors import REAL_TIME, Competitor
+from perfdiag.facts.process import IDLE_POLICY
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import is_loopback
 
 NAMED = 3
 YIELDING_NICE = 10
+UNITS = (".service", ".scope", ".slice")  # of systemd
 
 
 def perhaps_yielding(model: Model) -> dict[int, int]:
@@ -34,17 +36,23 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
         return "lower the CPU weight of these processes, limit them with a quota, or move them to other CPUs"
     seen = model.facts.competitors
     known = [(comm, pid) for comm, pid in named if pid in seen]
-    if not known:
-        return _by_looking(model, named[:NAMED])
     living = [(comm, pid) for comm, pid in known if not seen[pid].ended][:NAMED]
+    if not known or (not living and len(known) < len(named)):
+        return _by_looking(model, named[:NAMED])
     if not living:
-        comm, pid = named[0]
-        return (
-            f"find out who starts {comm} again and again ({comm} ({pid}) has ended), and start it with nice -n 10, or"
-            " at another time; execsnoop shows its parent"
-        )
+        return _starter(known)
     means = groups_by_key((_means(model, seen[pid]), (comm, pid)) for comm, pid in living)
     return "; ".join(_command(model, each, who) for each, who in means.items())
+
+
+def _starter(ended: Sequence[tuple[str, int]]) -> str:
+    """Return what helps against processes that had ended when the window did."""
+    comm, pid = ended[0]
+    again = " again and again" if sum(each == comm for each, _ in ended) > 1 else ""
+    return (
+        f"find out who starts {comm}{again} ({comm} ({pid}) has ended), and start it with nice -n 10, or at another"
+        " time; execsnoop shows its parent"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +69,33 @@ def _means(model: Model, seen: Competitor) -> _Means:
     if seen.policy in REAL_TIME:
         return _Means("chrt -a -o -p 0 $pid", "of a real-time policy")
     own = {group.path for group in model.facts.cpu_groups if group.depth > 0 and group.weight}
-    if apart := [group for group in seen.weighed if group not in own]:
-        return _less_weight(apart[-1], seen.weighed[apart[-1]])
+    if apart := [group for group in seen.weighed if group.directory not in own]:
+        return _less_weight(apart[-1])
     if _competes_by_session(model, seen):
         return _Means("echo 10 >/proc/$pid/autogroup", f"nice {seen.session_nice} as a session")
+    if seen.policy == IDLE_POLICY:
+        return _Means("taskset -acp CPUS $pid", "SCHED_IDLE already: CPUS are some that the target does not use")
     if (seen.nice or 0) >= YIELDING_NICE:
         return _Means("chrt -a -i -p 0 $pid", f"nice {seen.nice}")
     return _Means(f"renice -n {YIELDING_NICE} -p $(ls /proc/$pid/task)", f"nice {seen.nice or 0}")
 
 
-def _less_weight(group: str, weight: int) -> _Means:
-    """Return how to give a control group a quarter of its weight for CPUs, if it has not the least already."""
-    unit, is_newer = PurePosixPath(group).name, weight <= LARGEST_WEIGHT[2]
-    less = max(1 if is_newer else 2, weight // 4)
-    if is_newer and unit.endswith((".service", ".scope", ".slice")):
-        return _Means(f"systemctl set-property --runtime {shlex.quote(printable(unit))} CPUWeight={less}", f"{weight}")
-    file = "cpu.weight" if is_newer else "cpu.shares"
-    return _Means(write(str(less), f"{printable(group)}/{file}"), f"{weight}")
+def _less_weight(group: Weight) -> _Means:
+    """Return how to give a control group a quarter of its weight for CPUs, or a quota if it has the least already."""
+    path, unit = group.directory, PurePosixPath(group.directory).name
+    shown = printable(path, len(path))
+    what = f"cpu weight {group.weight} of all in {shown}"
+    less = max(1 if group.version == 2 else 2, group.weight // 4)
+    if less == group.weight or shown != path:
+        return _Means("set a quota of CPU time for its control group", what)
+    if group.version == 2 and unit.endswith(UNITS) and not _is_below_a_service(path):
+        return _Means(f"systemctl set-property --runtime -- {shlex.quote(unit)} CPUWeight={less}", what)
+    return _Means(write(str(less), f"{path}/{'cpu.weight' if group.version == 2 else 'cpu.shares'}"), what)
+
+
+def _is_below_a_service(path: str) -> bool:
+    """Return whether a unit is one of a manager that is a unit itself, as a user's: systemctl does not know it."""
+    return any(parent.name.endswith(".service") for parent in PurePosixPath(path).parents)
 
 
 def _competes_by_session(model: Model, seen: Competitor) -> bool:

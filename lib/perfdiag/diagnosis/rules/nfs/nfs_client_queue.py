@@ -31,7 +31,6 @@ ID = "NFS-CLIENT-QUEUE"
     alternatives="Slow answers fill slots, too. CPUs are too busy to send, or the link is full.",
     remedies="More connections (nconnect), more slots, or fewer calls at once.",
     verify="Calls wait less in the queue of this host (avg queue in nfsiostat 1).",
-    met=False,
 )
 def client_queue(model: Model) -> Iterable[Outcome]:
     """Judge waits by the queue time of their mount's calls; one finding per mount."""

@@ -67,7 +67,6 @@ class Case:
     ),
     remedies="Check the network, and the server's disk, memory and threads.",
     verify="Answers take less than 5 ms (avg RTT in nfsiostat 1).",
-    met=False,
 )
 def server_slow(model: Model) -> Iterable[Outcome]:
     """Judge waits for answers by the calls of their mount; one finding per mount."""

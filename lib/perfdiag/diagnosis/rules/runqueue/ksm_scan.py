@@ -49,7 +49,6 @@ THREAD = "ksmd"
     remedies="Scan fewer pages at once, or switch KSM off. Merged pages stay merged until written.",
     verify="The same work waits less behind ksmd.",
     beats=("CPU-CONTENTION",),
-    met=False,
 )
 def merging(model: Model) -> Iterable[Outcome]:
     """Judge waits behind ksmd, the kernel's own thread and no process that calls itself so, with KSM's counters."""

@@ -40,7 +40,6 @@ from perfdiag.model.thread_accounts import ThreadLedger
     remedies="Bind each virtual CPU to its own CPU, or do not bind any.",
     verify="taskset -acp of the emulator shows no CPU twice, and threads wait less behind each other.",
     beats=("CPU-OVERSUBSCRIBED", "CPU-CONTENTION"),
-    met=False,
 )
 def pinning(model: Model) -> Iterable[Outcome]:
     """Judge the affinity of virtual CPU threads by their waits for each other."""
