@@ -74,7 +74,7 @@ def _means(model: Model, seen: Competitor) -> _Means:
     if _competes_by_session(model, seen):
         return _Means("echo 10 >/proc/$pid/autogroup", f"nice {seen.session_nice} as a session")
     if seen.policy == IDLE_POLICY:
-        return _Means("taskset -acp CPUS $pid", "SCHED_IDLE already: CPUS are some that the target does not use")
+        return _Means("taskset -acp CPUS $pid", f"SCHED_IDLE already: CPUS are some that {subject(model)} does not use")
     if (seen.nice or 0) >= YIELDING_NICE:
         return _Means("chrt -a -i -p 0 $pid", f"nice {seen.nice}")
     return _Means(f"renice -n {YIELDING_NICE} -p $(ls /proc/$pid/task)", f"nice {seen.nice or 0}")
