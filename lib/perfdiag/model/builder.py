@@ -271,7 +271,7 @@ def _thread(book: Books, futexes: Futexes, receiving: Receiving) -> ThreadLedger
         cpu_split_error=book.cpu_error,
         requests_read=line.requests_read,
         requests_turned=line.requests_turned,
-        helped=line.helped,
+        helped=line.helped > 0,
     )
 
 

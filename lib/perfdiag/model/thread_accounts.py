@@ -71,7 +71,7 @@ class ThreadLedger:
     cpu_split_error: float | None = None  # half width of the user share of cpu.*, from the number of ticks
     requests_read: int | None = None  # None: not recorded, or not of this thread alone
     requests_turned: int = 0  # of these, for which it left another connection that was open
-    helped: int = 0  # how often it woke a thread of its process that reads requests, and waited for events
+    helped: bool = False  # it woke threads of its process that read requests, and waited for events
 
     @property
     def booked_ns(self) -> int:
