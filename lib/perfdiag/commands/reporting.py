@@ -1,6 +1,5 @@
 """From a recording to the report on standard output."""
 
-import gc
 import io
 import os
 import sys
@@ -92,9 +91,7 @@ def show_model(model: Model, config: Config, to: Destination) -> int:
     cannot be written."""
     say(*(f"warning: {sentence}" for sentence in config.left_out))
     with policy.in_force(config.thresholds):
-        gc.collect()  # reading a full recording leaves megabytes behind that hold each other; so do the rules
         diagnosis = engine.diagnose(model)
-        gc.collect()
         made = assembly.make(model, diagnosis, config)
     full = to.presentation.full
     if to.presentation.as_json:

@@ -18,7 +18,7 @@ from perfdiag.model.thread_accounts import AccountTotal, times_of
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED, Kind, kind_of, phrase_of
 from perfdiag.recording.distribution import Distribution
-from perfdiag.recording.packed_numbers import ByName, Counts, Sums
+from perfdiag.recording.packed_numbers import ByName, Counts, Sums, number_alone
 from perfdiag.report import contract
 from perfdiag.report.stacks import waiting_code
 
@@ -171,7 +171,7 @@ def threads(model: Model) -> list[contract.Thread]:
         own, times = tuple(accounts), [ns for _, ns in times_of(accounts)]
         shown = names.get(own) or names.setdefault(own, tuple(map(printable, own)))
         try:
-            return ByName(Sums(lambda _, ns: int(ns), _NANOSECONDS, shown, times))
+            return ByName(Sums(number_alone, _NANOSECONDS, shown, times))
         except struct.error:
             return dict(zip(shown, times, strict=True))
 
