@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from perfdiag.common.directories import walk
 from perfdiag.common.errors import TargetGone, UsageError
 from perfdiag.common.text import printable, typed_path
 from perfdiag.facts.texts import unescaped
@@ -136,33 +137,16 @@ def container_names() -> list[str]:
 def _directories() -> Iterator[str]:
     """Yield the names of all control groups of the first hierarchy."""
     for tree in mounts()[:1]:
-        for _directory, names in _walk(tree):
+        for _directory, names in walk(str(tree)):
             yield from names
-
-
-def _walk(tree: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield each directory from the top with the names of those in it; who takes a name out is not led into it.
-
-    os.walk() calls itself for each level in Python 3.11, and anybody may nest a thousand in a group of their own.
-    """
-    left = [tree]
-    while left:
-        directory = left.pop()
-        try:
-            with os.scandir(directory) as entries:
-                names = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
-        except OSError:
-            continue  # gone meanwhile, or its path is longer than the kernel takes
-        yield directory, names
-        left += [directory / name for name in names]
 
 
 def processes(group: Path) -> list[int]:
     """Return the pids in a control group and all below it."""
     found: set[int] = set()
-    for directory, _names in _walk(group):
+    for directory, _names in walk(str(group)):
         try:
-            found |= {int(line) for line in (directory / "cgroup.procs").read_text().split("\n") if line}
+            found |= {int(line) for line in Path(directory, "cgroup.procs").read_text().split("\n") if line}
         except OSError:
             continue  # gone meanwhile, or a threaded group: its processes stand in the group above it
     return sorted(found - {0})
@@ -185,12 +169,12 @@ def _find(wanted: Callable[[str], bool]) -> Iterator[Path]:
     """Yield the topmost directories with a wanted name, of the first hierarchy where such a one has processes."""
     for tree in mounts():
         found = False
-        for directory, names in _walk(tree):
+        for directory, names in walk(str(tree)):
             for name in [name for name in names if wanted(name)]:
                 names.remove(name)
-                if processes(directory / name):
+                if processes(group := Path(directory, name)):
                     found = True
-                    yield directory / name
+                    yield group
         if found:
             return
 

@@ -3,11 +3,10 @@
 Counters outlive the victims and the log.  They have no times: a group counts since it was made, the host since boot.
 """
 
-import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from perfdiag.common.directories import walk
 from perfdiag.facts.texts import table
 
 ROOTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified")
@@ -40,7 +39,7 @@ def read(roots: tuple[str, ...] = ROOTS, vmstat: str = "/proc/vmstat") -> Counts
     end = time.monotonic() + DEADLINE_S
     found: dict[str, int] = {}
     seen, complete = 0, True
-    for directory in (each for root in roots for each in _directories(root)):
+    for directory in (each for root in roots for each, _names in walk(root)):
         if directory in found:
             continue
         if seen >= MOST_GROUPS or time.monotonic() > end:
@@ -54,21 +53,6 @@ def read(roots: tuple[str, ...] = ROOTS, vmstat: str = "/proc/vmstat") -> Counts
                 break
     groups = tuple(GroupCount(path, kills) for path, kills in found.items() if kills)
     return Counts(host, tuple(sorted(groups, key=lambda each: (-each.kills, each.path))) if seen else None, complete)
-
-
-def _directories(root: str) -> Iterator[str]:
-    """Yield a directory and those below it; no symbolic link is followed."""
-    waiting = [root]
-    while waiting:
-        directory = waiting.pop()
-        yield directory
-        try:
-            with os.scandir(directory) as entries:
-                waiting += sorted(
-                    (entry.path for entry in entries if entry.is_dir(follow_symlinks=False)), reverse=True
-                )
-        except OSError:
-            continue  # it is gone, or closed to us: then its files are too
 
 
 def _text(path: str) -> str | None:
