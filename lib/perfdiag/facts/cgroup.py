@@ -90,7 +90,7 @@ class Directory:
 def find_directories(texts: Texts, mounts: Sequence[Mount]) -> Sequence[Directory]:
     """Return the directories of all targets' groups, each followed by its ancestors up to the mount point."""
     found: dict[tuple[str, str | None], Directory] = {}
-    hierarchies = [mount for mount in mounts if mount.fstype in ("cgroup", "cgroup2")][:MOST_HIERARCHIES]
+    hierarchies = _hierarchies(mounts)
     for (controller, group), pids in _members(texts).items():
         for directory, depth in _places(hierarchies, controller, group):
             if len(found) == MOST_DIRECTORIES and (directory, controller) not in found:
@@ -130,7 +130,7 @@ class Weight:
 
 def weights(texts: Texts, mounts: Sequence[Mount], text: str | None) -> list[Weight]:
     """Return the weights of the groups in this /proc/PID/cgroup that share CPUs by weight, the innermost first."""
-    hierarchies = [mount for mount in mounts if mount.fstype in ("cgroup", "cgroup2")][:MOST_HIERARCHIES]
+    hierarchies = _hierarchies(mounts)
     found = []
     for controller, group in _parse(text):
         if controller in (None, "cpu") and group.count("/") <= MOST_NESTED:
@@ -140,6 +140,11 @@ def weights(texts: Texts, mounts: Sequence[Mount], text: str | None) -> list[Wei
                 if weight:
                     found.append(Weight(directory, 1 if controller else 2, weight))
     return found
+
+
+def _hierarchies(mounts: Sequence[Mount]) -> list[Mount]:
+    """Return the mounts of control groups that are looked at."""
+    return [mount for mount in mounts if mount.fstype in ("cgroup", "cgroup2")][:MOST_HIERARCHIES]
 
 
 def _places(mounts: Sequence[Mount], controller: str | None, group: str) -> Iterator[tuple[str, int]]:
