@@ -116,6 +116,15 @@ static __always_inline bool has_throttle_count(void)
 	return bpf_core_field_exists(struct cfs_rq, throttle_count);
 }
 
+/*
+ * Are real-time threads throttled as a whole?  5f6bd380c7bd ("sched/rt: Remove default bandwidth control"), v6.12, leaves
+ * that to CONFIG_RT_GROUP_SCHED.
+ */
+static __always_inline bool has_realtime_throttling(void)
+{
+	return has_cfs_rq() && bpf_core_field_exists(struct rt_rq, rt_throttled);
+}
+
 static __always_inline bool has_steal_clock(void)
 {
 	return has_cfs_rq() && (bpf_core_field_exists(struct rq, prev_steal_time_rq) ||

@@ -46,8 +46,13 @@ struct cgrp_cset_link {
 	struct list_head cgrp_link;
 };
 
+struct rt_rq {
+	int rt_throttled;
+};
+
 struct rq {
 	__u64 prev_steal_time, prev_steal_time_rq;
+	struct rt_rq rt;
 };
 
 struct cfs_rq {

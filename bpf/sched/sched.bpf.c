@@ -264,8 +264,8 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	waker = bpf_get_current_task_btf();
 	cpu = this_cpu();
 	record->waker = cpu && cpu->interrupts ? 0 : waker->pid; /* a timer or a packet, not whom it interrupted */
-	if (task->prio < 0)
-		record->throttled = held_by_deadline(task);
+	if (is_realtime(task))
+		record->throttled = held_by_policy(task);
 	else if (!has_throttled_clock() && has_cfs_rq() && has_throttle_count() &&
 		 LOAD(cfs_rq, LOAD(task_struct, task, se.cfs_rq), throttle_count) > 0)
 		record->throttled = THROTTLED_GROUP;

@@ -7,15 +7,39 @@
 #include "core/ledger.bpf.h"
 #include "core/record.bpf.h"
 
+#define MAX_RT_PRIO 100
+
 /*
  * Of a thread that has reserved runtime (SCHED_DEADLINE): is that used up?  It runs again in its next period, before all
  * that have reserved nothing; its CPU may be idle until then.
  */
 static __always_inline enum throttled held_by_deadline(struct task_struct *task)
 {
-	if (task->prio >= 0 || !BPF_CORE_READ_BITFIELD(task, dl.dl_throttled))
+	if (!BPF_CORE_READ_BITFIELD(task, dl.dl_throttled))
 		return THROTTLED_NOT;
 	return BPF_CORE_READ_BITFIELD(task, dl.dl_yielded) ? THROTTLED_YIELDED : THROTTLED_DEADLINE;
+}
+
+/* Of a real-time thread: have those of its CPU used up what sched_rt_runtime_us leaves to them of this period? */
+static __always_inline enum throttled held_by_realtime_limit(struct task_struct *task)
+{
+	struct rq *rq;
+
+	if (!has_realtime_throttling())
+		return THROTTLED_NOT;
+	rq = LOAD(cfs_rq, LOAD(task_struct, task, se.cfs_rq), rq); /* kept up for a thread of any policy */
+	return LOAD(rq, rq, rt.rt_throttled) ? THROTTLED_REALTIME : THROTTLED_NOT;
+}
+
+/* Policies before SCHED_OTHER, which no quota of a group holds back. */
+static __always_inline bool is_realtime(struct task_struct *task)
+{
+	return task->prio < MAX_RT_PRIO;
+}
+
+static __always_inline enum throttled held_by_policy(struct task_struct *task)
+{
+	return task->prio < 0 ? held_by_deadline(task) : held_by_realtime_limit(task);
 }
 
 static __always_inline void note_throttling(struct record *record, struct task_struct *task)
@@ -23,8 +47,8 @@ static __always_inline void note_throttling(struct record *record, struct task_s
 	struct cfs_rq *cfs_rq;
 
 	record->cfs_rq = 0;
-	record->throttled = held_by_deadline(task);
-	if (record->throttled || !has_cfs_rq())
+	record->throttled = is_realtime(task) ? held_by_policy(task) : THROTTLED_NOT;
+	if (is_realtime(task) || !has_cfs_rq())
 		return;
 	cfs_rq = LOAD(task_struct, task, se.cfs_rq);
 	if (has_throttled_clock()) {

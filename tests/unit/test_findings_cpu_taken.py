@@ -99,6 +99,30 @@ def test_of_threads_the_one_that_reserved_is_named() -> None:
     assert "chrt -p TID" in finding(fold.model(), QUOTA).remedies[0].text
 
 
+def test_real_time_threads_are_stopped_by_the_kernels_limit_for_them() -> None:
+    """200 ms of each second, a CPU idle for the rest: it was said to wait for a CPU used by other processes."""
+    builder = Builder().thread("mixer", tid=104, cpu_user="2 s").row("runq.throttled", "realtime", "5 s", count=9)
+    limit = {"/proc/sys/kernel/sched_rt_runtime_us": "200000\n", "/proc/sys/kernel/sched_rt_period_us": "1000000\n"}
+    for path, text in limit.items():
+        builder.fact(path, text)
+    found = finding(builder.model(), QUOTA)
+    assert found.claims == {("runq.throttled", "realtime"): 5_000_000_000} and found.confidence is Confidence.HIGH
+    assert "200 of each 1000 ms" in found.headline
+    raised, ordinary, *_ = found.remedies
+    assert (raised.text, raised.undo) == tuple(f"sysctl -w kernel.sched_rt_runtime_us={us}" for us in (950000, 200000))
+    assert "chrt -o -p 0 104" in ordinary.text
+
+
+@pytest.mark.parametrize("runtime_us", ["950000", "-1", ""])
+def test_the_default_limit_of_real_time_threads_is_not_raised(runtime_us: str) -> None:
+    builder = Builder().thread("mixer", tid=104, cpu_user="2 s").row("runq.throttled", "realtime", "5 s", count=9)
+    builder.fact("/proc/sys/kernel/sched_rt_period_us", "1000000\n")
+    if runtime_us:
+        builder.fact("/proc/sys/kernel/sched_rt_runtime_us", runtime_us)
+    found = finding(builder.model(), QUOTA)
+    assert "chrt -o -p 0 104" in found.remedies[0].text
+
+
 def test_a_reservation_is_no_cost_of_a_quota() -> None:
     builder = Builder().thread("job", cpu_user="2 s").row("runq.throttled", "deadline", "5 ms", count=3)
     assert check(builder.model(), QUOTA).number == 0

@@ -33,6 +33,7 @@ enum object_kind {
 	OBJECT_ABSTRACT,   /* hash of the abstract name of a unix socket */
 	OBJECT_POSTGRES,   /* wait_event_info of PostgreSQL, with POSTGRES_IN_TRANSACTION */
 	OBJECT_DEADLINE,   /* the runtime that the thread has reserved (SCHED_DEADLINE) */
+	OBJECT_REALTIME,   /* the runtime that the kernel leaves to real-time threads (sched_rt_runtime_us) */
 };
 
 /* Why a runnable thread is held back: whose runtime is used up. */
@@ -41,6 +42,7 @@ enum throttled {
 	THROTTLED_GROUP,    /* only on kernels without a throttled clock */
 	THROTTLED_DEADLINE, /* its own (SCHED_DEADLINE) */
 	THROTTLED_YIELDED,  /* likewise, but it has given up the rest: it wants to wait for its next period */
+	THROTTLED_REALTIME, /* that of all real-time threads of its CPU */
 };
 
 /* What a ring of io_uring or a context of libaio has to do, but for what waits until somebody wants something. */
@@ -59,9 +61,12 @@ static inline __u32 account_of_throttled(__u32 throttled)
 /* Its control group, where that is known, is whose quota may be used up. */
 static inline __u64 object_of_throttled(__u32 throttled, __u64 cgroup)
 {
-	if (throttled < THROTTLED_DEADLINE)
-		return cgroup;
-	return throttled == THROTTLED_DEADLINE ? OBJECT(OBJECT_DEADLINE, 0) : 0;
+	switch (throttled) {
+	case THROTTLED_DEADLINE: return OBJECT(OBJECT_DEADLINE, 0);
+	case THROTTLED_YIELDED: return 0;
+	case THROTTLED_REALTIME: return OBJECT(OBJECT_REALTIME, 0);
+	default: return cgroup;
+	}
 }
 
 #define FILE_NAME_BYTES 44

@@ -21,6 +21,7 @@ from perfdiag.recording.recording import Recording
 _FIXED = {
     "": "",
     "deadline": "own SCHED_DEADLINE reservation",
+    "realtime": "limit of all real-time threads",
     "inflight": "requests in flight",
     "idle": "io_uring or libaio, nothing read or written",
     "uncounted": "nobody knows what is in flight",

@@ -44,9 +44,10 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("runq.waking", "runnable while its idle CPU woke up", "CPU waking from idle", object="idle state left"),
     Account(
         "runq.throttled",
-        "runnable, but held back: its cgroup had used up its CPU quota, or the thread what it had reserved",
+        "runnable, but held back: its cgroup had used up its CPU quota, the thread what it had reserved, or the"
+        " real-time threads of its CPU what is left to them",
         "held back by a CPU limit",
-        object="cgroup or reservation",
+        object="cgroup or policy",
     ),
     Account("disk.read", "waiting for a read from a block device", "reading from disk", object="device"),
     Account("disk.write", "waiting for a write to a block device", "writing to disk", object="device"),

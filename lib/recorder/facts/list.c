@@ -130,7 +130,9 @@ static const struct rule host_rules[] = {
 	  .phases = B },
 	{ "/sys/module", "kvm", .phases = B | E }, /* loaded meanwhile? */
 	{ "/sys/module/kvm/parameters", "halt_poll_ns", .phases = B },
-	{ "/proc/sys/kernel", "numa_balancing threads-max pid_max sched_rt_runtime_us sched_autogroup_enabled",
+	{ "/proc/sys/kernel",
+	  "numa_balancing threads-max pid_max sched_rt_runtime_us sched_rt_period_us "
+	  "sched_autogroup_enabled",
 	  .phases = B },
 	{ "/proc/sys/fs", "nr_open", .phases = B },
 	{ "/proc/sys/net/core", "somaxconn rmem_max wmem_max", .phases = B },

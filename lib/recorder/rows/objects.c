@@ -128,6 +128,7 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 	case OBJECT_TASK: return write_process(recorder, key, "task", object);
 	case OBJECT_OWN: return write_process(recorder, key, "own", object);
 	case OBJECT_DEADLINE: return json_text(json, key, "deadline");
+	case OBJECT_REALTIME: return json_text(json, key, "realtime");
 	case OBJECT_CGROUP: return json_format(json, key, "cgroup:%llu", id);
 	case OBJECT_IDLE_STATE: return write_idle_state(json, key, id);
 	case OBJECT_SYSCALL:

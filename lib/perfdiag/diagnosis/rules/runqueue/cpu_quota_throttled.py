@@ -1,4 +1,4 @@
-"""CPU-QUOTA-THROTTLED: the target's cgroup has used up its CPU quota, or a thread the CPU time it reserved."""
+"""CPU-QUOTA-THROTTLED: the target's cgroup has used up its CPU quota, or a thread what its policy leaves to it."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, words
 from perfdiag.diagnosis.evidence.fix_checks import steady, time_under
-from perfdiag.diagnosis.evidence.runqueue.reserved_runtime import OBJECT, reserved_rows, used_up
+from perfdiag.diagnosis.evidence.runqueue.policy_limits import held_by_policy, of_policies
 from perfdiag.diagnosis.evidence.target import CPU, setting, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import runqueue_policy
@@ -33,24 +33,25 @@ from perfdiag.model.model import Model, Row
     meaning=(
         "Threads of the target were runnable, but their cgroup (or a parent) had used up its CPU quota and was"
         " stopped until the next period, up to 100 ms each time; or a thread had used up the runtime that it reserved"
-        " for itself (SCHED_DEADLINE). CPUs may be idle meanwhile."
+        " for itself (SCHED_DEADLINE); or the real-time threads of its CPU had used up what the kernel leaves to them"
+        " (sched_rt_runtime_us). CPUs may be idle meanwhile."
     ),
     measured=(
         "Time of runnable threads inside a throttled group, by the group's throttled clock at each switch, with"
-        " quota, period and throttled periods from cpu.max and cpu.stat. Of SCHED_DEADLINE, whether the thread was"
-        " throttled when it left its CPU or was woken."
+        " quota, period and throttled periods from cpu.max and cpu.stat. Of SCHED_DEADLINE and of real-time threads,"
+        " whether they were throttled when they left their CPU or were woken."
     ),
     alternatives="More work, a spinning thread, or more threads than the quota has CPUs may use up the quota.",
-    remedies="Raise the quota, or match the number of threads to it; reserve more runtime (chrt -d).",
+    remedies="Raise the quota, or match the number of threads to it; reserve more runtime (chrt -d); take threads that"
+    " compute for long out of SCHED_FIFO and SCHED_RR.",
     verify=("runq.throttled is under 5 % of busy time; nr_throttled in the cpu.stat of the group stays the same."),
 )
 def throttled(model: Model) -> Iterable[Outcome]:
     """Join runq.throttled with the quota of the target's cgroups."""
-    reserved = reserved_rows(model)
-    held = used_up(model, reserved)
+    held = held_by_policy(model)
     yield from held
-    rows = [row for row in model.rows_of("runq.throttled") if row.key != OBJECT]
-    ns = model.ns("runq.throttled") - total_ns(reserved)
+    of_policy, rows = of_policies(model.rows_of("runq.throttled"))
+    ns = model.ns("runq.throttled") - total_ns(of_policy)
     group = _hit(model, rows)
     if not model.measured("throttle"):
         yield from _unmeasured(model, group)
