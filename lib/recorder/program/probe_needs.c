@@ -75,6 +75,12 @@ static struct probe_state *state_of(const struct recorder *recorder, const struc
 	return NULL;
 }
 
+/* It was refused, or could not be attached; not: the kernel has no such hook. */
+static bool has_failed(const struct probe_state *state)
+{
+	return state && (state->refused || (bpf_program__fd(state->program) >= 0 && state->reason[0]));
+}
+
 /* NULL if either program is loaded and did not fail to attach. */
 static const char *lack_of_either(const struct recorder *recorder, const struct bpf_program *one,
 				  const struct bpf_program *other)
@@ -87,10 +93,11 @@ static const char *lack_of_either(const struct recorder *recorder, const struct 
 
 		if (state && bpf_program__fd(state->program) >= 0 && !state->reason[0])
 			return NULL;
-		if (!state || (!state->refused && bpf_program__fd(state->program) < 0))
-			continue;
-		snprintf(reason, sizeof(reason), "the kernel refused another program of it: %s", state->probe->name);
-		return reason;
+		if (has_failed(state)) {
+			snprintf(reason, sizeof(reason), "the kernel refused another program of it: %s",
+				 state->probe->name);
+			return reason;
+		}
 	}
 	return "this kernel does not show what sockets send and receive";
 }
@@ -114,12 +121,6 @@ const char *needs_both_ways(struct recorder *recorder, enum probe_stage stage)
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs) && !reason; i++)
 		reason = lack_of_either(recorder, programs[i][0], programs[i][1]);
 	return reason;
-}
-
-/* It was refused, or could not be attached; not: the kernel has no such function. */
-static bool has_failed(const struct probe_state *state)
-{
-	return state && (state->refused || (bpf_program__fd(state->program) >= 0 && state->reason[0]));
 }
 
 /* The functions that a tracepoint of Linux 6.3 was put into, where that is not there.  Then nobody misses it. */
