@@ -123,18 +123,14 @@ const char *needs_both_ways(struct recorder *recorder, enum probe_stage stage)
 	return reason;
 }
 
-/* The functions that a tracepoint of Linux 6.3 was put into, where that is not there.  Then nobody misses it. */
+/* The functions that a tracepoint of Linux 6.3 was put into, where that is not there. */
 const char *needs_functions(struct recorder *recorder, enum probe_stage stage)
 {
 	/* It stands before them all in the table, so that it is known here whether there is one. */
 	const struct probe_state *tracepoint = state_of(recorder, recorder->skeleton->progs.sk_data_ready);
-	const struct bpf_program *replaced[] = { recorder->skeleton->progs.sock_recv_length,
-						 recorder->skeleton->progs.sock_send_length,
-						 recorder->skeleton->progs.sk_data_ready };
 	const struct bpf_program *senders[] = { recorder->skeleton->progs.inet_sendmsg,
 						recorder->skeleton->progs.inet6_sendmsg,
 						recorder->skeleton->progs.unix_stream_sendmsg };
-	const char *reason;
 
 	if (stage == PROBE_LOADED)
 		return tracepoint && !tracepoint->wanted ? NULL : NOT_MISSED;
@@ -144,10 +140,17 @@ const char *needs_functions(struct recorder *recorder, enum probe_stage stage)
 	for (size_t i = 0; i < sizeof(senders) / sizeof(*senders); i++)
 		if (has_failed(state_of(recorder, senders[i])))
 			return "the kernel refused another program of it";
-	reason = needs_both_ways(recorder, stage);
-	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced) && !reason; i++)
+	return needs_both_ways(recorder, stage);
+}
+
+void probes_forgive_tracepoints(struct recorder *recorder)
+{
+	const struct bpf_program *replaced[] = { recorder->skeleton->progs.sock_recv_length,
+						 recorder->skeleton->progs.sock_send_length,
+						 recorder->skeleton->progs.sk_data_ready };
+
+	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++)
 		state_of(recorder, replaced[i])->reason[0] = '\0';
-	return reason;
 }
 
 /* Who is told what to follow may be told to follow all, or a group. */

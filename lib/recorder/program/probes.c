@@ -218,6 +218,8 @@ int probes_attach(struct recorder *recorder)
 			state->wanted = false;
 			continue;
 		}
+		if (state->probe->need == needs_functions)
+			probes_forgive_tracepoints(recorder);
 		state->link = probe_is_iterator(state) ? bpf_program__attach_iter(state->program, NULL)
 						       : bpf_program__attach(state->program);
 		if (state->program == recorder->skeleton->progs.kvm_entry)

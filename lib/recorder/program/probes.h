@@ -44,6 +44,7 @@ bool probe_may_be_needed(struct recorder *recorder, const struct probe_state *st
 
 probe_need needs_both_ways, needs_functions, needs_frequency, needs_clock_events, needs_tick, needs_slo, needs_guests,
 	needs_host, needs_group, needs_apps;
+void probes_forgive_tracepoints(struct recorder *recorder); /* nobody misses those that needs_functions() replaces */
 
 /* tables/cycle_counters.c: the CPUs' counters of cycles */
 bool clock_events_exist(void);
