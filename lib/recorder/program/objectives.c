@@ -12,7 +12,6 @@
 #include "program/syscall_table.h"
 
 #define CALL "syscall:"
-#define TABLES 2 /* native calls, and those of i386 */
 
 /* As a request with this path looks.  A report shows "#" for a part that is not kept: typed, it is such a part. */
 static void copy_typed(struct naming *naming, const char *typed)
@@ -68,20 +67,10 @@ static bool is_call(const char *name)
 	return !strncmp(name, CALL, strlen(CALL));
 }
 
-/* One that objects.c writes by this name. */
-static bool has_name(unsigned int number, bool i386, const char *name)
-{
-	const char *known = syscall_name(number, i386);
-
-	return known && !strcmp(known, name + strlen(CALL));
-}
-
 static bool call_exists(const char *name)
 {
-	for (unsigned int number = 0; number < TABLES * SYSCALL_TABLE_SIZE; number++)
-		if (has_name(number / TABLES, number % TABLES, name))
-			return true;
-	return false;
+	return syscall_number(name + strlen(CALL), false) < SYSCALL_TABLE_SIZE ||
+	       syscall_number(name + strlen(CALL), true) < SYSCALL_TABLE_SIZE;
 }
 
 /* "GET #" is what is no path: who types something else did not mean that. */
@@ -163,16 +152,17 @@ static int set_limit(struct recorder *recorder, __u64 object, uint64_t ns)
 	return bpf_map__update_elem(recorder->skeleton->maps.limits, &object, sizeof(object), &ns, sizeof(ns), BPF_ANY);
 }
 
+/* The calls that objects.c writes by this name. */
 static int set_calls(struct recorder *recorder, const struct limit *limit)
 {
+	unsigned int native = syscall_number(limit->name + strlen(CALL), false);
+	unsigned int i386 = syscall_number(limit->name + strlen(CALL), true);
 	int err = 0;
 
-	for (unsigned int number = 0; !err && number < SYSCALL_TABLE_SIZE; number++) {
-		if (has_name(number, false, limit->name))
-			err = set_limit(recorder, OBJECT(OBJECT_SYSCALL, number), limit->ns);
-		if (!err && has_name(number, true, limit->name))
-			err = set_limit(recorder, OBJECT(OBJECT_SYSCALL, number | OBJECT_SYSCALL_I386), limit->ns);
-	}
+	if (native < SYSCALL_TABLE_SIZE)
+		err = set_limit(recorder, OBJECT(OBJECT_SYSCALL, native), limit->ns);
+	if (!err && i386 < SYSCALL_TABLE_SIZE)
+		err = set_limit(recorder, OBJECT(OBJECT_SYSCALL, i386 | OBJECT_SYSCALL_I386), limit->ns);
 	return err;
 }
 
