@@ -6,7 +6,7 @@
  */
 #pragma once
 #include "wait/timeline.bpf.h"
-#include "request/own_timer.bpf.h"
+#include "request/event_time.bpf.h"
 
 /* The line of time of who woke a loop last; its last segment ends where that was.  As a chain, but without its reasons. */
 struct helper_time {
@@ -93,7 +93,6 @@ static long add_help_of_segment(__u32 back, struct help *help)
 __weak __noinline int book_helper(struct record *record, struct connection *connection, __u64 left)
 {
 	struct help help = { .connection = connection };
-	bool asked;
 	__u32 tid;
 
 	if (!record || !connection || !record->waker || record->account != ACCOUNT_WAIT_EVENTS ||
@@ -106,17 +105,11 @@ __weak __noinline int book_helper(struct record *record, struct connection *conn
 	help.until = record->waking;
 	help.left_ns = waited_ns(connection, left, help.until);
 	help.begun = help.until - help.left_ns;
-	asked = connection->exchange == EXCHANGE_ASKED;
-	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++)
-		if (connection->parts[i].account != ACCOUNT_WAIT_EVENTS)
-			take(&help.left_ns, asked ? connection->parts[i].ns : connection->parts[i].after_ns);
+	help.left_ns = unknown_ns(connection, help.left_ns);
 	if (!help.left_ns)
 		return 0;
 	left = help.left_ns;
 	bpf_loop(CHAIN_SEGMENTS, add_help_of_segment, &help, 0);
-	left -= help.left_ns;
-	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++)
-		if (connection->parts[i].account == ACCOUNT_WAIT_EVENTS)
-			take(asked ? &connection->parts[i].ns : &connection->parts[i].after_ns, left);
+	take_from_events(connection, left - help.left_ns);
 	return 0;
 }

@@ -4,26 +4,13 @@
  * wait that nobody has ended though there was something to do.
  */
 #pragma once
-#include "request/connection.bpf.h"
+#include "request/event_time.bpf.h"
 
 /* Did the thread wake up because its own time had come, and has read nothing since but requests? */
 static __always_inline bool woke_by_time(const struct record *record)
 {
 	return record->by_time && (record->account == ACCOUNT_WAIT_EVENTS || record->account == ACCOUNT_NET_REQUEST ||
 				   record->account == ACCOUNT_NET_ACCEPT);
-}
-
-static __always_inline void take(__u64 *from, __u64 ns)
-{
-	*from -= *from < ns ? *from : ns;
-}
-
-/* How long the request had waited until then: since `since`, or since the last call for it was over. */
-static __always_inline __u64 waited_ns(const struct connection *connection, __u64 since, __u64 until)
-{
-	if (connection->worked_on > since)
-		since = connection->worked_on;
-	return until > since ? until - since : 0;
 }
 
 /* When a timer ended the wait of a thread that now makes a call; 0: something else did. */
@@ -41,25 +28,17 @@ static __always_inline __u64 set_off_by_timer(const struct record *record)
 __weak __noinline int book_own_timer(struct record *record, struct connection *connection, __u64 left)
 {
 	__u64 ns, until;
-	bool asked;
 
 	if (!record || !connection)
 		return 0;
-	asked = connection->exchange == EXCHANGE_ASKED;
 	until = record->has_read ? record->set_off_at : set_off_by_timer(record);
 	if (!until || connection->tid != record->tid || connection->calls > 0)
 		return 0;
-	ns = waited_ns(connection, left, until);
+	ns = unknown_ns(connection, waited_ns(connection, left, until));
 	if (!ns)
 		return 0;
-	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++)
-		if (connection->parts[i].account != ACCOUNT_WAIT_EVENTS)
-			take(&ns, asked ? connection->parts[i].ns : connection->parts[i].after_ns);
-	for (int i = 0; i < REQUEST_PARTS && i < connection->parts_used; i++)
-		if (connection->parts[i].account == ACCOUNT_WAIT_EVENTS)
-			take(asked ? &connection->parts[i].ns : &connection->parts[i].after_ns, ns);
-	if (ns)
-		add_to_part(connection, ACCOUNT_WAIT_TIMER, 0, ns);
+	take_from_events(connection, ns);
+	add_to_part(connection, ACCOUNT_WAIT_TIMER, 0, ns);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "request/request_name.bpf.h"
 #include "request/read_delay.bpf.h"
 #include "request/helper.bpf.h"
+#include "request/own_timer.bpf.h"
 #include "request/tls_frames.bpf.h"
 
 /* What the thread has run since its last switch is the request's that it serves, on that connection. */
