@@ -284,6 +284,20 @@ struct gendisk {
 	int major, first_minor;
 };
 
+struct block_device {
+	struct gendisk *bd_disk;
+};
+
+struct bvec_iter {
+	unsigned int bi_size;
+};
+
+struct bio {
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	struct bvec_iter bi_iter;
+};
+
 struct request_queue {
 	struct gendisk *disk;
 };

@@ -106,6 +106,7 @@ static inline _Bool needs_callers(__u32 account)
 	X(DIRTIERS_FULL, "dirtiers_full")	    /* writers of dirty pages there was no room to name */             \
 	X(RPC_FULL, "rpc_full")			    /* calls, flushes and requests of NFS that were not counted */     \
 	X(DEVICES_FULL, "devices_full")		    /* requests of block devices that were not counted */              \
+	X(DISK_USERS_FULL, "disk_users_full")	    /* pieces of I/O whose process there was no room to name */        \
 	X(OPERATIONS_FULL, "operations_full")	    /* operations that were not counted */                             \
 	X(CONNECTIONS_FULL, "connections_full")	    /* connections whose requests and calls were not followed */       \
 	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */                     \

@@ -21,8 +21,7 @@ struct {
 
 static __always_inline __u32 kind_of(unsigned int flags)
 {
-	/* enum req_op of include/linux/blk_types.h */
-	switch (flags & 0xff) {
+	switch (flags & REQUEST_OPERATION) {
 	case 0: return REQUEST_READ;
 	case 1: return REQUEST_WRITE;
 	case 2: return REQUEST_FLUSH;

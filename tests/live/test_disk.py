@@ -14,6 +14,7 @@ from live.support.truth import assert_mostly, assert_waited
 
 FLUSH_US = 20_000
 READ_US = 2_000
+READ_AT_ONCE_BYTES = 1 << 20  # more than one request may have begun before the window
 FILE_SYSTEMS = [
     pytest.param(name, marks=pytest.mark.may_skip(f"{name} in the kernel")) for name in ("ext4", "xfs", "btrfs")
 ]
@@ -57,6 +58,10 @@ def check_read(disk: SlowDisk, recording: Recording, truth: dict[str, int]) -> N
     reads = devices["read"]
     assert reads.count >= 0.9 * truth["count"] and not reads.errors, reads
     assert reads.queue_ns + reads.service_ns >= reads.count * READ_US * 950, reads
+    users = [row for row in recording.of(schema.DiskUser) if f"device:{row.device}" == disk.device]
+    assert sum(row.read_bytes for row in users) >= reads.bytes - READ_AT_ONCE_BYTES, (users, reads)  # one had begun
+    (own,) = [row for row in users if row.pid == truth["pid"]]
+    assert (own.comm, own.kernel_thread) == ("read", False) and own.read_bytes >= 0.9 * reads.bytes, (own, reads)
 
 
 def test_a_flush_is_an_operation(tmp_path: Path, cleanup: Cleanup, start: Start, record: Record) -> None:

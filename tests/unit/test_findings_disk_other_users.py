@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from perfdiag.diagnosis.evidence.disk.backing_disks import backing
 from perfdiag.diagnosis.evidence.disk.other_users import neighbours
@@ -74,10 +76,10 @@ def test_a_few_pages_swapped_are_no_doubt() -> None:
     assert finding(flooded(swapped_pages=400).model(), FLUSH).mechanism is Mechanism.BUSY
 
 
-def striped(level: str, name: str = "md0") -> Model:
+def striped(level: str, name: str = "md0", own_kib: int = 1000) -> Model:
     """An array of four disks, each of which moved 1500 MiB."""
     members, known = [f"8:{16 * number}" for number in range(4)], activity(writes=9000, written_bytes=1500 << 20)
-    model = flooded(waits=20).model()
+    model = flooded(waits=20, own_kib=own_kib).model()
     model.facts.__dict__["disks"] = disks(
         *(disk(each, f"sd{each}", activity=known) for each in members),
         disk("9:0", name, kind="stacked", label=level, members=tuple(members)),
@@ -155,3 +157,51 @@ def test_a_full_disk_is_a_fault_of_its_own_streams_only_when_others_stream() -> 
     own = finding(flooded(busy_ms=5990, own_kib=5_000_000).model(), SATURATED)
     assert own.severity is Severity.INFO and "target's" not in own.claim
     assert check(flooded(busy_ms=3000).model(), SATURATED).number < 0.95
+
+
+def used(builder: Builder) -> Builder:
+    """The same with who asked the disk: the target for nearly nothing, dumps for most, kernel threads for some."""
+    builder.disk_user("254:0", "db", written=1 << 20)
+    builder.disk_user("254:0", "dump", written=3000 << 20, pid=812).disk_user("254:0", "dump", read=900 << 20, pid=811)
+    return builder.disk_user("254:0", "jbd2/vda-8", written=2000 << 20, pid=90, kernel=True)
+
+
+def test_who_fills_the_disk_is_named() -> None:
+    found = finding(used(flooded()).model(), FLUSH)
+    assert found.headline == "The disk under vda (254:0) is busy for dump (812 and 1 more)"
+    assert [(each.pid, each.comm) for each in found.others] == [(812, "dump"), (90, "jbd2/vda-8")]
+    assert "run dump (812 and 1 more) at another time" in found.remedies[0].text
+    assert "dump (812 and 1 more) 3.81 GiB, jbd2/vda-8 (90) 1.95 GiB" in found.claim
+
+
+def test_whose_work_kernel_threads_do_is_bounded_by_what_the_target_can_have_asked_for() -> None:
+    """Of a target that has dirtied nothing, kernel workers write somebody else's pages."""
+    builder = flooded().disk_user("254:0", "db", written=1 << 20)
+    for number in range(3):
+        builder.disk_user("254:0", f"kworker/{number}:1", written=2000 << 20, pid=90 + number, kernel=True)
+    found = finding(builder.model(), FLUSH)
+    assert found.headline.endswith("is busy for kernel workers (kworker)") and "write back" in found.remedies[0].text
+    own = flooded(own_kib=6_000_000).disk_user("254:0", "db", written=1 << 20)
+    own.disk_user("254:0", "kworker/1:1", written=6000 << 20, pid=90, kernel=True)
+    assert finding(own.model(), FLUSH).mechanism is Mechanism.SLOW
+
+
+def test_a_check_of_an_array_is_named_although_arrays_move_more_than_they_were_asked_for() -> None:
+    model = striped("raid6", own_kib=1_000_000)
+    rows = model.rows_of("disk.flush")
+    assert neighbours(model, backing(model, "9:0"), rows) is None
+    lines = Builder().disk_user("9:0", "db", written=5 << 20)
+    for member in range(4):
+        lines.disk_user(f"8:{16 * member}", "md0_resync", read=1500 << 20, pid=77, kernel=True)
+    model = replace(model, disk_users=lines.model().disk_users)
+    found = neighbours(model, backing(model, "9:0"), rows)
+    assert found is not None and found.who == "md0_resync (77)" and "checks or rebuilds" in found.remedy.text
+    asked = Builder().disk_user("9:0", "db", written=1000 << 20)  # six blocks for one are most of what the disks moved
+    checked = [line for line in model.disk_users if line.kernel_thread]
+    model = replace(model, disk_users=[*asked.model().disk_users, *checked])
+    assert neighbours(model, backing(model, "9:0"), rows) is None
+
+
+def test_without_all_who_used_the_disk_nobody_is_named() -> None:
+    found = finding(used(flooded()).lost(disk_users_full=9).model(), FLUSH)
+    assert found.mechanism is Mechanism.BUSY and not found.others and "pidstat" in found.remedies[0].text

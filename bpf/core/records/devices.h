@@ -7,7 +7,22 @@ struct device_key {
 	__u32 operation; /* enum request_kind */
 };
 
+/* The first three as in enum req_op of include/linux/blk_types.h. */
 enum request_kind { REQUEST_READ, REQUEST_WRITE, REQUEST_FLUSH, REQUEST_DISCARD, REQUEST_OTHER };
+
+#define REQUEST_OPERATION 0xff /* of the flags of a request */
+
+/* A process, of the target or not, or a kernel thread, that has asked a disk for something. */
+struct disk_user_key {
+	__u32 device;
+	__u32 pid; /* 0: unknown */
+};
+
+struct disk_user {
+	__u64 count, read_bytes, written_bytes;
+	__u32 kernel_thread, padding;
+	char comm[COMM_BYTES];
+};
 
 struct device_sum {
 	__u64 count, errors, bytes, queue_ns, service_ns, max_ns;

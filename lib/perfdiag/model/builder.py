@@ -88,6 +88,7 @@ def build(recording: Recording) -> Model:
         stacks=stacks,
         files_flushed=_files_flushed(recording, names),
         files_read=_files_read(recording, names),
+        disk_users=recording.disk_users,
         dirtiers=sorted(recording.dirtiers, key=lambda line: (-line.bytes, line.device, line.pid)),
         operations=[receiving.of_operation(operation) for operation in recording.operations],
         facts=facts,

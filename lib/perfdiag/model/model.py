@@ -135,6 +135,7 @@ class Model:
     files_read: Sequence[FileRead]  # longest waits first
     writebacks: Sequence[schema.Writeback]
     dirtiers: Sequence[schema.Dirtier]  # most first
+    disk_users: Sequence[schema.DiskUser]
     sockets: Sequence[schema.Socket]
     operations: Sequence[schema.Operation]
     events: Sequence[schema.Event]

@@ -19,6 +19,7 @@ LISTS: dict[type[schema.Line], str] = {
     schema.Statement: "statements",
     schema.SqlCall: "sql_calls",
     schema.Device: "devices",
+    schema.DiskUser: "disk_users",
     schema.FileFlush: "files_flushed",
     schema.FileRead: "files_read",
     schema.Writeback: "writebacks",
@@ -69,6 +70,7 @@ class Recording:
     statements: list[schema.Statement] = field(default_factory=list)
     sql_calls: list[schema.SqlCall] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
+    disk_users: list[schema.DiskUser] = field(default_factory=list)
     files_flushed: list[schema.FileFlush] = field(default_factory=list)
     files_read: list[schema.FileRead] = field(default_factory=list)
     writebacks: list[schema.Writeback] = field(default_factory=list)

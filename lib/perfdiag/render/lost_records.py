@@ -13,6 +13,7 @@ _WORDS = {
     "details": ("object", " of waits dropped at the end"),
     "devices_full": ("request", " of disks not counted"),
     "dirtiers_full": ("writer", " of dirty pages without a name"),
+    "disk_users_full": ("piece", " of disk I/O without a process"),
     "events": ("event", " beyond what is kept"),
     "exchanges_full": ("request or call", " not counted"),
     "exited_folded_full": ("ended thread", " dropped"),

@@ -26,6 +26,7 @@ TELLS_OF: Mapping[str, tuple[str, ...]] = {
     "compaction": _CPU,
     "compaction_order": ("memory.compaction",),
     "descendants": ("wait.child",),
+    "disk_users": ("disk.read", "disk.write", "disk.flush"),
     "dirty_throttle": ("memory.dirty_throttle", "disk.write", "kernel.other"),
     "fault_file": ("memory.major_fault",),
     "host_side": ("cpu.stolen", "runq.waking"),

@@ -41,6 +41,7 @@ static const struct probe probes[] = {
 	{ .name = "page_added", .feature = "page_cache" },
 	{ .name = "mark_victim", .feature = "oom" },
 	{ .name = "block_rq_complete", .feature = "block" },
+	{ .name = "block_bio_queue", .feature = "disk_users" },
 	{ .name = "tcp_retransmit_skb", .feature = "tcp" },
 	{ .name = "end_exchanges", .feature = "requests" },
 	{ .name = "inet_sock_set_state", .feature = "requests", .need = needs_both_ways },

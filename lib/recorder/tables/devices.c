@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sums the kernel side keeps beside the threads: block devices, operations. */
+/* Sums the kernel side keeps beside the threads: block devices and who uses them, operations. */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <string.h>
 #include "program/map_walk.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
@@ -47,6 +48,26 @@ static void write_devices(struct recorder *recorder)
 		json_u64(json, "max_ns", sum.max_ns);
 		buckets_write(json, "queue_buckets", sum.queue_buckets);
 		buckets_write(json, "service_buckets", sum.service_buckets);
+		json_write(json, &recorder->output);
+	}
+}
+
+static void write_disk_users(struct recorder *recorder)
+{
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.disk_users) };
+	struct json *json = &recorder->json;
+	struct disk_user_key key;
+	struct disk_user user;
+
+	while (map_next(&walk, &key, &user)) {
+		json_open(json, "disk_user");
+		device_write(json, "device", key.device);
+		json_u64(json, "pid", key.pid);
+		json_bytes(json, "comm", user.comm, strnlen(user.comm, COMM_BYTES));
+		json_bool(json, "kernel_thread", user.kernel_thread);
+		json_u64(json, "count", user.count);
+		json_u64(json, "read_bytes", user.read_bytes);
+		json_u64(json, "written_bytes", user.written_bytes);
 		json_write(json, &recorder->output);
 	}
 }
@@ -103,6 +124,7 @@ void tables_write(struct recorder *recorder)
 {
 	write_operations(recorder);
 	write_devices(recorder);
+	write_disk_users(recorder);
 	sockets_write(recorder);
 	requests_write(recorder);
 	left_unread_write(recorder);

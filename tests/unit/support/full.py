@@ -170,6 +170,9 @@ class Full:
         for number in range(2048):
             yield {"type": "dirtier", "device": "8:0", "pid": number, "tid": number, "comm": f"writer-{number}",
                    "rounds": 10, "bytes": 1 << 20}  # fmt: skip
+        for number in range(1024):
+            yield {"type": "disk_user", "device": "8:0", "pid": number, "comm": f"user-{number}",
+                   "kernel_thread": False, "count": 10, "read_bytes": 1 << 20, "written_bytes": 1 << 20}  # fmt: skip
         for number in range(512):
             yield {"type": "nfs_server", "program": "nfs", "version": 4, "procedure": f"OPERATION{number}",
                    "count": 1000, "sum_ns": 5000, "max_ns": 500, "buckets": self.buckets()}  # fmt: skip

@@ -191,6 +191,23 @@ class OtherLines(Exchanging, Threads):
         self._lines.append(schema.Dirtier(device=device, pid=pid, tid=pid, comm=comm, rounds=rounds, bytes=bytes))
         return self
 
+    def disk_user(
+        self, device: str, comm: str, *, read: int = 0, written: int = 0, pid: int | None = None, kernel: bool = False
+    ) -> Self:
+        """Add a process that read from a device, or wrote to it, in pieces of 64 KiB."""
+        self._lines.append(
+            schema.DiskUser(
+                device=device,
+                pid=self.pid if pid is None else pid,
+                comm=comm,
+                kernel_thread=kernel,
+                count=-(-(read + written) // 65_536),
+                read_bytes=read,
+                written_bytes=written,
+            )
+        )
+        return self
+
     def socket(self, object: str, **fields: Any) -> Self:
         """Add a TCP socket; fields not given are those of a healthy connection."""
         healthy: dict[str, Any] = {

@@ -30,6 +30,14 @@ class DiskPolicy(Family):
         0.5,
         "Other processes must have most of the bytes and most of the requests to be the cause.",
     )
+    named_user_share = share(
+        0.1,
+        "What another process moves of all bytes of a disk, from which on it is named.",
+    )
+    array_factor = factor(
+        6,
+        "RAID 6 reads three blocks and writes three for a small write; a mirror writes as many as it has members.",
+    )
     written_twice_factor = factor(
         2,
         "A file system writes metadata twice (journal), and data, too, if configured.",

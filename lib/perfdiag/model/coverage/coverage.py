@@ -27,6 +27,7 @@ FEATURES: Mapping[str, tuple[str, str]] = {
     "reclaim": ("time in direct reclaim", "a kernel with vmscan tracepoints; by hand: /proc/pressure/memory"),
     "compaction": ("time in compaction", "a kernel with its tracepoints; by hand: compact_stall in /proc/vmstat"),
     "compaction_order": ("how large a piece compaction is for", "a kernel with its tracepoints"),
+    "disk_users": ("who uses which disk", "a kernel with block tracepoints; by hand: iotop -obP"),
     "dirty_throttle": ("pauses for dirty pages", "a kernel with its tracepoints; by hand: Dirty in /proc/meminfo"),
     "fault_file": ("the files that page faults read", "Linux 6.11 or later; by hand: perf trace -F maj -p PID"),
     "page_cache": ("which files had to be read", "a kernel with its tracepoints; by hand: read_bytes in /proc/PID/io"),

@@ -28,7 +28,7 @@ from perfdiag.recording.schema.requests import (
     Silent,
     unread_ns,
 )
-from perfdiag.recording.schema.storage import Device, Dirtier, FileFlush, FileRead, Writeback
+from perfdiag.recording.schema.storage import Device, Dirtier, DiskUser, FileFlush, FileRead, Writeback
 from perfdiag.recording.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
 from perfdiag.recording.schema.waits import Because, Detail, Interpreter, Operation, Stack, Unnamed
 from perfdiag.recording.schema.window import (
@@ -92,6 +92,7 @@ AnyLine = (
     | FileRead
     | Writeback
     | Dirtier
+    | DiskUser
     | Socket
     | Exchange
     | RequestLeft
@@ -125,6 +126,7 @@ __all__ = [
     "Detail",
     "Device",
     "Dirtier",
+    "DiskUser",
     "Event",
     "Exchange",
     "Exited",

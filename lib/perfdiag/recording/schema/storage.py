@@ -19,6 +19,18 @@ class Device(Line, tag="device"):
     service_buckets: Buckets
 
 
+class DiskUser(Line, tag="disk_user"):
+    """A process, of the target or not, or a kernel thread, that asked a block device for something."""
+
+    device: DeviceNumber  # the whole disk, or a volume above disks: what passes that is counted again below
+    pid: Count  # 0: not known, asked for in an interrupt
+    comm: Comm
+    kernel_thread: bool
+    count: Count  # pieces of I/O, before they are merged into requests
+    read_bytes: Count
+    written_bytes: Count  # by a kernel thread also what others have dirtied
+
+
 class FileRead(Line, tag="file_read"):
     """A file the target read that was not (all) in memory: by read(2) and the like, or by a fault of a mapping."""
 

@@ -149,6 +149,7 @@ NO_TIME_LOST = frozenset(
         "details",
         "devices_full",
         "dirtiers_full",
+        "disk_users_full",
         "events",
         "exchanges_full",
         "files_full",

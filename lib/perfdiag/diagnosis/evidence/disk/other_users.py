@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, backing
+from perfdiag.diagnosis.evidence.disk.disk_use import DiskUse, User, disk_use
 from perfdiag.diagnosis.policy import disk_policy
-from perfdiag.diagnosis.rule import Evidence, Remedy
+from perfdiag.diagnosis.rule import Evidence, Other, Relation, Remedy
 from perfdiag.diagnosis.significance import fix, percent, size, together
 from perfdiag.facts.texts import table
 from perfdiag.model.model import Model, Row
 
 # Arrays without copies or parity; all others move more than requested.
 UNMULTIPLIED = ("raid0", "linear")
+NAMED = 2  # of the other processes
 
 
 @dataclass(frozen=True)
@@ -20,21 +22,45 @@ class Neighbours:
 
     part: float  # of the bytes, at least
     bytes: int  # moved by the disks for all processes
+    users: Sequence[User] = ()  # the largest of the others; none where they were not recorded
+
+    @property
+    def culprit(self) -> User | None:
+        """Return who moved most of what others did, if that is one."""
+        first = next(iter(self.users), None)
+        return first if first and 2 * first.bytes > self.part * self.bytes else None
+
+    @property
+    def who(self) -> str:
+        """Return the culprit by name, else "other processes"."""
+        return self.culprit.brief if self.culprit else "other processes"
 
     @property
     def sentence(self) -> str:
-        """Return "Other processes moved at least 97 % of its 5.82 GiB."."""
-        return f"Other processes moved at least {percent(self.part)} of its {size(self.bytes)}."
+        """Return "Other processes moved at least 97 % of its 5.82 GiB: dd (812) 5.60 GiB."."""
+        return f"Other processes moved at least {percent(self.part)} of its {size(self.bytes)}{self._names}."
+
+    @property
+    def _names(self) -> str:
+        names = ", ".join(f"{each.name} {size(each.bytes)}" for each in self.users[:NAMED])
+        return f": {names}" if names else ""
 
     @property
     def evidence(self) -> Evidence:
         """Return the number that carries the claim."""
-        text = f"{percent(self.part)} or more of {size(self.bytes)} moved for other processes"
-        return Evidence(text, self.part, "share", "diskstats, /proc/PID/io")
+        text = f"{percent(self.part)} or more of {size(self.bytes)} moved for other processes{self._names}"
+        return Evidence(text, self.part, "share", "block_bio_queue" if self.users else "diskstats, /proc/PID/io")
+
+    @property
+    def others(self) -> list[Other]:
+        """Return the largest of them with their pids."""
+        return [Other(each.pids[0], each.comm, Relation.COMPETITOR) for each in self.users[:NAMED] if each.pids]
 
     @property
     def remedy(self) -> Remedy:
-        """Return how to find them: the recording does not know other processes."""
+        """Return what to do about them, or how to find them where they were not recorded."""
+        if self.culprit:
+            return self.culprit.remedy
         return fix(
             "find the other process: pidstat -d 1 5, or iotop -obP; limit it (io.max of its cgroup), run it at another"
             " time, or move it to another disk"
@@ -47,25 +73,52 @@ LIMIT = "the speed of the disk without that work is unknown"
 def neighbours(model: Model, where: Backing, rows: Sequence[Row]) -> Neighbours | None:
     """Return the work of other processes on the disks `rows` wait for; None if most may be the target's, or unknown.
 
-    The target's own part is the largest possible: with all data dirty at the start, and all swapped pages.
+    The target's own part is the largest possible: with all data dirty at the start, and all swapped pages.  Where it
+    was recorded who asked the disks, that bounds only what kernel threads asked for.
     """
-    if _multiplied(model, where):
-        return None
     disks = [model.facts.disks[device] for device in where.disks if device in model.facts.disks]
     counters = [disk.activity for disk in disks if disk.activity]
-    own_bytes, dirty_bytes, pages = _own_bytes(model), _dirty_bytes(model), _swapped_pages(model)
-    if not counters or len(counters) != len(where.disks) or own_bytes is None or dirty_bytes is None or pages is None:
+    use, multiplied = disk_use(model, where.disks), _multiplied(model, where)
+    if not counters or len(counters) != len(where.disks) or (multiplied and use is None):
         return None
-    waits = together(rows).count
-    whole = sum(each.read_bytes + each.written_bytes for each in counters)
+    waits, pages = together(rows).count, _swapped_pages(model)
+    most_bytes = _most_bytes(model, waits, pages)
+    if use:
+        factor = max(disk_policy.array_factor, len(where.disks)) if multiplied else 1
+        bounds = [factor * each for each in (most_bytes, _asked_bytes(model, where)) if each is not None]
+        whole, own_bytes = use.bytes, use.own_bytes + min([use.kernel_bytes, *bounds])
+    elif most_bytes is not None:
+        whole, own_bytes = sum(each.read_bytes + each.written_bytes for each in counters), most_bytes
+    else:
+        return None
     requests = sum(each.reads + each.writes + (each.flushes or 0) for each in counters)
-    own_bytes += dirty_bytes + waits * disk_policy.commit_bytes + pages * model.page_bytes
     part = 1 - own_bytes / whole if whole else 0.0
-    return (
-        Neighbours(part, whole)
-        if part >= disk_policy.other_users_share and waits + pages < (1 - disk_policy.other_users_share) * requests
-        else None
-    )
+    least = disk_policy.other_users_share
+    if part < least or waits + (pages or 0) >= (1 - least) * requests:
+        return None
+    return Neighbours(part, whole, _others(use, whole, own_bytes) if use else ())
+
+
+def _others(use: DiskUse, whole: int, own_bytes: int) -> Sequence[User]:
+    """Return the others that moved something worth a name; kernel threads only if they did so for others."""
+    by_kernel = whole - own_bytes - use.others_bytes
+    found = [each for each in use.others if not each.kernel_thread or 2 * by_kernel > use.kernel_bytes]
+    return [each for each in found if each.bytes >= disk_policy.named_user_share * whole]
+
+
+def _asked_bytes(model: Model, where: Backing) -> int | None:
+    """Return the largest number of bytes that the target, or kernel threads for it, asked the volume above the disks
+    for; None: there is no such volume."""
+    above = disk_use(model, (where.device,)) if where.device not in where.disks else None
+    return above.own_bytes + above.kernel_bytes if above else None
+
+
+def _most_bytes(model: Model, waits: int, pages: int | None) -> int | None:
+    """Return the largest number of bytes that disks may have moved for the target; None: not known."""
+    own_bytes, dirty_bytes = _own_bytes(model), _dirty_bytes(model)
+    if own_bytes is None or dirty_bytes is None or pages is None:
+        return None
+    return own_bytes + dirty_bytes + waits * disk_policy.commit_bytes + pages * model.page_bytes
 
 
 def _multiplied(model: Model, where: Backing) -> bool:

@@ -48,8 +48,9 @@ WHO_HAS_CPUS = fix("find the processes on the CPUs (perfdiag host), and measure 
 MEASURED = (
     "Waits by device, through partitions, md and dm to the disks below, against queue and service time of the disks'"
     " requests. One request may take 20 ms on a rotating disk, 2 ms (flushes 4 ms) on flash and 10 ms on a virtual"
-    " disk, plus its bytes at 100 MB/s. The disks' bytes beyond those of the target and of dirty data are other"
-    " processes'. With CPUs idle below 5 %, time above the device may be kernel threads' wait for a CPU."
+    " disk, plus its bytes at 100 MB/s. What the disks moved beyond what the target can have asked for is other"
+    " processes', named by block_bio_queue. With CPUs idle below 5 %, time above the device may be kernel threads'"
+    " wait for a CPU."
 )
 
 
@@ -104,7 +105,7 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         severity=severity,
         best=best,
         doubts=[_limit(model, case), LIMIT if others else "", STARVED if starved else ""],
-        evidence=[*_evidence(model, kind, case), *([others.evidence] if others else [])],
+        evidence=_evidence(model, kind, case, others),
         remedies=[
             *([WHO_HAS_CPUS] if starved else []),
             *([others.remedy] if others else []),
@@ -115,6 +116,7 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         else ["a slow device", "a delay above the device"],
         alternatives=alternatives,
         verify=_check(model, kind, case),
+        others=others.others if others else (),
     )
 
 
@@ -145,7 +147,7 @@ def _judgement(
         long = f"{slow}; " if slow else ""
         claim = f"{others.sentence} {long}{kind.nouns} on {name} {half}."
         claim = claim[:1].upper() + claim[1:]
-        headline = f"Other processes keep the disk under {brief(name)} busy"
+        headline = f"The disk under {brief(name)} is busy for {others.who}"
         return fault(model, felt_ns), ns, claim, Mechanism.BUSY, headline
     if slow:
         claim = f"{slow} on {name}; {kind.nouns} take {mean} on average."
@@ -250,8 +252,8 @@ def _limit(model: Model, case: Case) -> str:
     return f"no request to the disks under {case.where.name} was seen{full}"
 
 
-def _evidence(model: Model, kind: Kind, case: Case) -> list[Evidence]:
-    found = [waits(case.wait, kind.counted)]
+def _evidence(model: Model, kind: Kind, case: Case, others: Neighbours | None = None) -> list[Evidence]:
+    found = [waits(case.wait, kind.counted), *([others.evidence] if others else [])]
     for operation in kind.operations:
         requests = case.where.requests(model, operation)
         # What no wait was as long as, somebody else waited for.

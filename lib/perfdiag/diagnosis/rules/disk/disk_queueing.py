@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Backing, device_of
 from perfdiag.diagnosis.evidence.disk.device_load import hardly_waits, unmeasured
 from perfdiag.diagnosis.evidence.disk.disk_waits import KINDS, Case, case_of
-from perfdiag.diagnosis.evidence.disk.other_users import neighbours
+from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.target import setting, subject
 from perfdiag.diagnosis.frame import conclude
@@ -47,7 +47,8 @@ from perfdiag.model.model import Model
     ),
     measured=(
         "Queue time against service time of all requests to the disk, joined by device and operation with the"
-        " target's waits. A wait must be long enough to include that queue; the queue's part is claimed."
+        " target's waits. A wait must be long enough to include that queue; the queue's part is"
+        " claimed, or all of it where other processes move most of the disk's bytes."
     ),
     alternatives=(
         "An I/O scheduler or priority (BFQ) delays requests, the device has a small queue, or another process streams"
@@ -76,39 +77,41 @@ def queueing(model: Model) -> Iterable[Outcome]:
             yield Silence("DISK-QUEUEING", f"no request of the disks under {name} was seen", "iostat -x 1")
             continue
         queue_ns, part = typical_ns(requests.queue), requests.queued_part
-        ns = round(total_ns(rows) * part * _explained(case))
+        others = neighbours(model, case.where, rows)
+        # Whoever keeps the disk busy has the time in the device, too.
+        ns = total_ns(rows) if others else round(total_ns(rows) * part * _explained(case))
         # A wait shorter than the queue was not in it: the scheduler let it pass.
         stood = case.wait_ns >= queue_ns
         if part < disk_policy.queued_share or queue_ns < disk_policy.queued_ns or not stood or not worth(model, ns):
-            others = "" if stood else f" (other processes' requests: {subject(model)}'s waits are shorter)"
+            whose = "" if stood else f" (other processes' requests: {subject(model)}'s waits are shorter)"
             yield Check(
                 "DISK-QUEUEING",
                 f"{name}: {percent(part)} of the request time ({', '.join(KINDS[account].operations)}) is"
-                f" queueing{others}",
+                f" queueing{whose}",
                 part,
                 "share",
             )
             continue
-        yield _finding(model, account, case, ns)
+        yield _finding(model, account, case, ns, others)
 
 
-def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
+def _finding(model: Model, account: str, case: Case, ns: int, others: Neighbours | None) -> Finding:
     requests, name = case.chain, case.where.name
     queue_ns, part = typical_ns(requests.queue), requests.queued_part
-    others = neighbours(model, case.where, case.rows)
     in_flight = (requests.queue.sum_ns + requests.service.sum_ns) / model.window_ns
     return conclude(
         model,
         {(account, case.rows[0].key): ns},
-        headline=f"Requests queue at disk {brief(name)}{', mostly those of other processes' if others else ''}",
+        headline=f"Requests queue at disk {brief(name)}{f', mostly those of {others.who}' if others else ''}",
         claim=(
             f"Requests to {name} wait {about(queue_ns)} in its queue; the disk needs"
             f" {about(typical_ns(requests.service))}.{f' {others.sentence}' if others else ''}"
         ),
         mechanism=Mechanism.BUSY,
         severity=Severity.INFO if requests.streams and not others else fault(model, ns),
-        doubts=["requests of all processes are counted together"],
+        doubts=[LIMIT if others else "requests of all processes are counted together"],
         evidence=[
+            *([others.evidence] if others else []),
             Evidence(
                 f"{percent(part)} of request time is queueing: {requests.count:,} requests of"
                 f" {size(requests.bytes / requests.count)}, {in_flight:.1f} in flight",
@@ -116,17 +119,17 @@ def _finding(model: Model, account: str, case: Case, ns: int) -> Finding:
                 "share",
                 "block_rq_complete",
             ),
-            *([others.evidence] if others else []),
             *_busy(model, case.where),
         ],
         remedies=[
             *([others.remedy] if others else []),
             *_scheduler(model, case.where),
             fix(
-                ("" if others else "find other users of the disk (pidstat -d 1 5) and limit or move them; ")
+                ("" if others else "find other users of the disk (iotop -obP) and limit or move them; ")
                 + "send fewer requests at once, or spread them over more disks"
             ),
         ],
+        others=others.others if others else (),
         alternatives=[f"a scheduler or I/O priority delays {subject(model)}", "another process streams large files"],
         verify=part_under(model, "queueing", f"request time of {name}", part, disk_policy.queued_share),
     )

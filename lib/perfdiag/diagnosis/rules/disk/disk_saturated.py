@@ -138,7 +138,7 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[Claim, int]) 
     return conclude(
         model,
         claims,
-        headline=f"Disk {brief(load.name)} is at its limit{', mostly for other processes' if others else ''}",
+        headline=f"Disk {brief(load.name)} is at its limit{f', mostly for {others.who}' if others else ''}",
         claim=(
             f"{load.name} is busy {percent(min(1.0, load.busy))} of the time with {load.in_flight:.1f} requests in"
             f" flight, {duration(load.mean_ns)} each.{f' {others.sentence}' if others else ''}"
@@ -147,6 +147,7 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[Claim, int]) 
         severity=Severity.INFO if load.streams and not others else fault(model, sum(claims.values())),
         doubts=[_LIMITS.get(item.where.medium, "")],
         evidence=[
+            *([others.evidence] if others else []),
             Evidence(
                 f"{per_second:,.0f} requests/s, {size(bytes_per_second)}/s on {load.name}",
                 per_second,
@@ -154,13 +155,13 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[Claim, int]) 
                 "diskstats",
             ),
             Evidence(f"{load.in_flight:.1f} requests in flight", load.in_flight, "count", "diskstats"),
-            *([others.evidence] if others else []),
         ],
         remedies=[
             *([others.remedy] if others else []),
             fix("give this disk less work: a larger cache, batches, backups and scans at another time"),
             fix("use more or faster disks; raise the provisioned limit of a network volume if the rates match it"),
         ],
+        others=others.others if others else (),
         alternatives=[
             "a provisioned limit of a network volume",
             *([] if others else ["other processes on the same disk"]),

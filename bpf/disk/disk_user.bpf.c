@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * disk_user - who has how much read from a disk, or written to it?
+ *
+ * HOOKS   tp_btf block_bio_queue.
+ * COST    one hash look-up for each piece of I/O that is handed to a disk, or to a volume above one.
+ * CANNOT  see whose pages a kernel thread writes back: it stands there itself.
+ */
+#include "core/maps.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, struct disk_user_key);
+	__type(value, struct disk_user);
+} disk_users SEC(".maps");
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(block_bio_queue, struct bio *bio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct gendisk *disk = LOAD(block_device, LOAD(bio, bio, bi_bdev), bd_disk);
+	struct cpu_state *cpu = this_cpu();
+	struct disk_user_key key = {};
+	struct disk_user *user;
+	bool made = false;
+
+	if (!disk)
+		return 0;
+	key.device = LOAD(gendisk, disk, major) << 20 | LOAD(gendisk, disk, first_minor);
+	key.pid = cpu && cpu->interrupts ? 0 : task->tgid; /* an interrupt works for somebody else */
+	user = FIND_OR_MAKE(disk_users, &key, COUNTER_DISK_USERS_FULL, &made);
+	if (!user)
+		return 0;
+	if (made && key.pid) {
+		user->kernel_thread = task->flags & PF_KTHREAD ? 1 : 0;
+		bpf_probe_read_kernel(user->comm, sizeof(user->comm), LOAD(task_struct, task, group_leader)->comm);
+	}
+	__sync_fetch_and_add(&user->count, 1);
+	switch (bio->bi_opf & REQUEST_OPERATION) {
+	case REQUEST_READ: __sync_fetch_and_add(&user->read_bytes, bio->bi_iter.bi_size); break;
+	case REQUEST_WRITE: __sync_fetch_and_add(&user->written_bytes, bio->bi_iter.bi_size); break;
+	}
+	return 0;
+}

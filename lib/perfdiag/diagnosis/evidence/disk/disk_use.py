@@ -1,0 +1,109 @@
+"""Who asked disks for how much: the target, other processes, and kernel threads, which work for somebody."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from perfdiag.common.by_key import groups_by_key, sums_by_key
+from perfdiag.common.text import NO_NAME
+from perfdiag.diagnosis.evidence.memory.page_dirtiers import own_pids
+from perfdiag.diagnosis.rule import Remedy
+from perfdiag.diagnosis.significance import brief, fix, plain
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
+
+WORKERS = "kworker/"
+# How md names the thread that reads or writes whole members (md_register_thread() in md_start_sync()).
+ARRAY_CHECKS = ("_resync", "_recovery", "_reshape", "_check", "_repair")
+
+
+@dataclass(frozen=True)
+class User:
+    """Processes of one name, or kernel threads."""
+
+    comm: str
+    pids: Sequence[int]  # the one that moved most first
+    bytes: int
+    kernel_thread: bool
+
+    @property
+    def name(self) -> str:
+        """Return the name with the pid, of several with the number of the others."""
+        if self.comm == WORKERS:
+            return "kernel workers (kworker)"
+        more = f" and {len(self.pids) - 1} more" if len(self.pids) > 1 else ""
+        return f"{plain(self.comm) or NO_NAME} ({self.pids[0]}{more})" if self.pids[0] else NO_NAME
+
+    @property
+    def brief(self) -> str:
+        """Return it for a headline."""
+        return brief(self.name)
+
+    @property
+    def remedy(self) -> Remedy:
+        """Return what to do about it."""
+        if self.comm.endswith(ARRAY_CHECKS) and self.kernel_thread:
+            return fix(
+                f"{self.name} checks or rebuilds an array: lower its speed for now (sysctl dev.raid.speed_limit_min and"
+                " speed_limit_max), or run the check when nobody waits for the disks"
+            )
+        if self.comm == WORKERS:
+            return fix(
+                "find who writes what kernel workers write back (pidstat -d 1 5: kB_wr/s), and let it write less, later"
+                " or elsewhere; limits of a cgroup (io.max) count there, too"
+            )
+        if self.kernel_thread:
+            return fix(f"find what kernel thread {self.name} works on: cat /proc/{self.pids[0]}/stack, several times")
+        return fix(
+            f"run {self.name} at another time, limit it (io.max of its cgroup), or move its data to another disk"
+        )
+
+
+@dataclass(frozen=True)
+class DiskUse:
+    """Bytes that were asked of some disks."""
+
+    own_bytes: int  # by processes of the target
+    others: Sequence[User]  # other processes and kernel threads, the largest first
+
+    @property
+    def kernel_bytes(self) -> int:
+        """Return the bytes that kernel threads asked for, for whomever."""
+        return sum(each.bytes for each in self.others if each.kernel_thread)
+
+    @property
+    def others_bytes(self) -> int:
+        """Return the bytes that processes other than the target's asked for."""
+        return sum(each.bytes for each in self.others if not each.kernel_thread)
+
+    @property
+    def bytes(self) -> int:
+        """Return all of them."""
+        return self.own_bytes + self.kernel_bytes + self.others_bytes
+
+
+def disk_use(model: Model, devices: Collection[str]) -> DiskUse | None:
+    """Return who used some devices; None if not all who did were recorded."""
+    lines = [line for line in model.disk_users if line.device in devices]
+    if not lines or model.coverage.lost.get("disk_users_full"):
+        return None
+    own = own_pids(model)
+    groups = groups_by_key((_group(line), line) for line in lines if line.pid not in own or not line.pid)
+    found = [_user(comm, of, kernel_thread=kernel) for (comm, kernel), of in groups.items()]
+    found.sort(key=lambda each: (-each.bytes, each.comm))
+    return DiskUse(sum(map(_bytes, (line for line in lines if line.pid in own))), found)
+
+
+def _group(line: schema.DiskUser) -> tuple[str, bool]:
+    """Return the name that processes are summed under: one for all kernel workers, as work changes between them.  What
+    an interrupt asked for belongs to somebody as well."""
+    kernel = line.kernel_thread or not line.pid
+    return WORKERS if kernel and line.comm.startswith(WORKERS) else line.comm, kernel
+
+
+def _user(comm: str, lines: Iterable[schema.DiskUser], *, kernel_thread: bool) -> User:
+    sums = sums_by_key((line.pid, _bytes(line)) for line in lines)
+    return User(comm, sorted(sums, key=lambda pid: (-sums[pid], pid)), sum(sums.values()), kernel_thread)
+
+
+def _bytes(line: schema.DiskUser) -> int:
+    return line.read_bytes + line.written_bytes
