@@ -67,7 +67,7 @@ class DiskUse:
 
     @property
     def kernel_bytes(self) -> int:
-        """Return the bytes that kernel threads asked for, for whomever."""
+        """Return the bytes that kernel threads asked for, also on behalf of others."""
         return sum(each.bytes for each in self.others if each.kernel_thread)
 
     @property
