@@ -68,6 +68,25 @@ def test_without_calls_slow_answers_are_found_by_their_waits() -> None:
     assert any("not counted" in limit for limit in found.limits)
 
 
+def test_a_server_that_is_gone_for_a_while_does_not_commit_slowly() -> None:
+    """A fail-over of 7 s was told as slow commits, with the remedy of a log device: one WRITE had waited."""
+    builder = mounted(Builder(window="20 s")).thread(cpu_user="1 s")
+    builder.row("nfs.commit", MOUNT, durations={"4 ms": 120, "13.9 s": 1})
+    rpc(rpc(builder, "WRITE", {"4 ms": 120, "13.9 s": 1}), "GETATTR", {"400 us": 50})
+    found = finding(builder.model(), SLOW)
+    assert found.headline.startswith("The server of nas1:/jobs did not answer for up to 13.9 s")
+    assert found.severity is Severity.WARNING and 13e9 < found.claims["nfs.commit", MOUNT] < 14e9
+    assert "1 wait of 121" in found.claim and "fail-over" in found.remedies[0].text
+    assert not findings(builder.model(), "NFS-COMMIT-SLOW")
+
+
+def test_a_server_that_is_slow_at_many_calls_was_not_gone() -> None:
+    for durations in ({"4 ms": 20, "2 s": 4}, {"100 ms": 40, "2 s": 3}):
+        builder = mounted(Builder(window="20 s")).thread(cpu_user="1 s").row("nfs.read", MOUNT, durations=durations)
+        found = finding(rpc(rpc(builder, "READ", durations), "GETATTR", {"400 us": 50}).model(), SLOW)
+        assert "did not answer" not in found.headline
+
+
 # The queue in this host
 
 

@@ -17,6 +17,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     server_of,
     trip_evidence,
 )
+from perfdiag.diagnosis.evidence.nfs.outages import outage
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, WRITE, Use, uses
 from perfdiag.diagnosis.evidence.target import idle_share
 from perfdiag.diagnosis.frame import conclude
@@ -77,6 +78,9 @@ def commit_slow(model: Model) -> Iterable[Outcome]:
     """Judge waits for safety by the calls of their mount; one finding per mount."""
     found = False
     for use in uses(model):
+        if outage(use):
+            found = True  # NFS-SERVER-SLOW tells of it
+            continue
         case = _case(use)
         claimed_ns = sum(use.claims(case.parts).values())
         if worth(model, claimed_ns) and (case.slow or claimed_ns >= nfs_policy.profile_share * model.busy_ns):

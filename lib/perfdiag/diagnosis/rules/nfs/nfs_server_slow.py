@@ -15,7 +15,8 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     server_of,
     trip_evidence,
 )
-from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, LOCK, METADATA, NFS, READ, WRITE, Use, uses
+from perfdiag.diagnosis.evidence.nfs.outages import ANSWERED, outage
+from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, NFS, READ, WRITE, Use, uses
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
@@ -34,8 +35,6 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model
 
 ID = "NFS-SERVER-SLOW"
-# Lock waits are left out: a held lock is no late answer.
-ANSWERED = tuple(account for account in NFS if account != LOCK)
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,8 @@ class Case:
     meaning=(
         "Threads wait for answers of an NFS server without commits: reads, look-ups, writes into its memory. A fault"
         " from 5 ms per call on, plus its bytes at 100 MB/s. If even cheap calls are slow, it is the network or the"
-        " whole server. If threads waited most of the window and still do, the server may be dead."
+        " whole server. If threads waited most of the window and still do, the server may be dead;"
+        " if a few waits of a second and more took most of the time of many, it was gone meanwhile."
     ),
     measured=(
         "The target's waits by mount, with the wire time of its reads, writes and look-ups, less one round trip per"
@@ -72,7 +72,7 @@ def server_slow(model: Model) -> Iterable[Outcome]:
     """Judge waits for answers by the calls of their mount; one finding per mount."""
     found = False
     for use in uses(model):
-        gone = _hanging(model, use)
+        gone = _hanging(model, use) or _gone_for_a_while(model, use)
         if gone:
             found = True
             yield gone
@@ -228,4 +228,34 @@ def _hanging(model: Model, use: Use) -> Finding | None:
         ],
         alternatives=["another client must return a lease or delegation first", "an overloaded server"],
         verify=measured(model, f"no thread hangs on {use.in_brief}"),
+    )
+
+
+def _gone_for_a_while(model: Model, use: Use) -> Finding | None:
+    """Return the finding of a server, or of a network to it, that did not answer for a while."""
+    gone = outage(use)
+    if gone is None or not worth(model, round(sum(gone.parts.values()))):
+        return None
+    return conclude(
+        model,
+        use.claims(gone.parts),
+        headline=f"The server of {use.in_brief} did not answer for up to {duration(gone.waits.max_ns)}",
+        claim=(
+            f"{plural(gone.long_count, 'wait')} of {gone.waits.count:,} for {use.name} took up to"
+            f" {duration(gone.waits.max_ns)}, the others {about(gone.waits.quantile_ns(0.5) or 0)}: its server, or the"
+            " network to it, was gone meanwhile."
+        ),
+        mechanism=Mechanism.FAILED,
+        severity=fault(model, round(sum(gone.parts.values()))),
+        doubts=["whether the server or the network was gone is not known", *doubts(model, use)],
+        evidence=[waits(gone.waits, "answers"), *nfsd_evidence(use), *mount_evidence(use)],
+        remedies=[
+            fix(
+                f"find out what took {server_of(use)} or the network to it away (fail-over, reboot, link, firewall):"
+                " its logs, and dmesg of both, at that time"
+            ),
+            fix("keep the mount hard: a soft one turns such waits into errors"),
+        ],
+        alternatives=["the server's disk did not answer meanwhile", "another client had to return a delegation first"],
+        verify=measured(model, f"no wait for {use.in_brief} takes {duration(nfs_policy.outage_ns)}"),
     )
