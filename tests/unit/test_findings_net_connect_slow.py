@@ -37,6 +37,31 @@ def test_a_thread_that_waits_for_a_repeated_syn() -> None:
     assert "sport = :5432" in found.remedies[0].text
 
 
+LOG = "/dev/kmsg"
+FULL = "4,{},24877597,-;nf_conntrack: nf_conntrack: table full, dropping packet\n"
+
+
+def test_a_host_that_drops_connections_itself_is_told_before_the_peer() -> None:
+    """The remedy was to look at the peer's accept queue; the kernel's log had said whose table was full."""
+    builder = waiting({"1.02 s": 3}).exchange(DB, "connected", {}, connect={"1.02 s": 3}, retries=3)
+    builder.fact(LOG, "6,7,1,-;x\n", "6,7,1,-;x\n" + FULL.format(8) + FULL.format(9))
+    limit = "/proc/sys/net/netfilter/nf_conntrack_max"
+    found = finding(builder.fact(limit, "4096\n", "4096\n").model(), ID)
+    assert found.headline == "This host drops new connections: its firewall's table of them is full"
+    assert found.mechanism is Mechanism.LIMIT and "4,096 connections" in found.claim
+    assert any("logged 2 times" in each.text and each.probe == LOG for each in found.evidence)
+    raised = found.remedies[0]
+    assert (raised.text, raised.undo) == tuple(f"sysctl -w net.netfilter.nf_conntrack_max={n}" for n in (8192, 4096))
+
+
+def test_a_table_that_was_full_before_the_window_says_nothing() -> None:
+    builder = waiting({"1.02 s": 3}).exchange(DB, "connected", {}, connect={"1.02 s": 3}, retries=3)
+    found = finding(builder.fact(LOG, FULL.format(8), FULL.format(8)).model(), ID)
+    assert "table" not in found.headline and "accept queue" in found.remedies[0].text
+    named = builder.fact(LOG, FULL.format(8), FULL.format(8) + "4,9,3,-;x: table full, dropping packet\n")
+    assert "table" not in finding(named.model(), ID).headline, "what anybody may call himself"
+
+
 def test_it_stands_once() -> None:
     """Its peer was said to answer slowly besides."""
     model = waiting({"1.02 s": 3}).row("net.receive", DB, durations={"300 us": 100}).model()

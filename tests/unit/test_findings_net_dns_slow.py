@@ -41,6 +41,13 @@ def test_lost_queries_cost_five_seconds_each() -> None:
     assert "not the slow part" in made(model, *diagnosis.findings).verdict.text
 
 
+def test_queries_that_this_host_drops_itself() -> None:
+    builder = waiting({"5 s": 1}).exchange(SERVER, "lookup", {"5 s": 1, "300 us": 99}, retries=1)
+    log = "4,8,24877597,-;nf_conntrack: nf_conntrack: table full in netns 4026531840, dropping packet\n"
+    found = finding(builder.fact("/dev/kmsg", "6,7,1,-;x\n", "6,7,1,-;x\n" + log).model(), ID)
+    assert "table" in found.claim and "raise net.netfilter.nf_conntrack_max" in found.remedies[0].text
+
+
 def test_a_name_server_that_never_answers() -> None:
     model = waiting({"5 s": 1}).exchange(SERVER, "lookup", {}, open=2, oldest_ns="5 s", retries=2).model()
     found = finding(model, ID)

@@ -27,6 +27,7 @@ KINDS = {
     r"(controller|adapter|device|bus|host|port|link).{0,40}\breset",
     "filesystem_errors": r"(EXT[234]-fs|XFS|BTRFS|F2FS|JBD2).{0,80}(error|corrupt|abort|shutdown|shut down)|"
     r"[Rr]emounting filesystem read-only|forced readonly",
+    "connections_dropped": r"nf_conntrack: table full(?: in netns [0-9]{1,10})?, dropping packet",
 }
 PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in KINDS.items()}
 BOOT_NOISE = re.compile(r"reset(ting)? (to|button)|Power.?on or device reset|error handling|errors=", re.IGNORECASE)
@@ -60,6 +61,7 @@ class KernelLog:
     device_errors: Sequence[LogLine]  # timeouts, aborts, media and link errors
     resets: Sequence[LogLine]  # of a device, link or host adapter
     filesystem_errors: Sequence[LogLine]  # also: remounted read-only
+    connections_dropped: Sequence[LogLine]  # packets of new connections, for which the firewall's table has no room
     oom_reports: Sequence[OomReport] = ()  # the oldest first
     incomplete: bool = False  # of the window only the newest lines were kept
 

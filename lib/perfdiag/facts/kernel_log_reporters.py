@@ -29,6 +29,7 @@ _REPORTERS = re.compile(
             r"session[0-9]+: |connection[0-9:]+: |rport-[0-9:-]+: ",
             r"(?:mpt|mega|aac|hpsa|smartpqi|3w-|qla|lpfc|arcmsr|pm80|isci|hv_)[\w-]*(?: [0-9a-f-]{36})?: ",
             r"(?:igb|ixgbe|i40e|ice|e1000e?|tg3|bnxt?2?|mlx[45]|ena|vmxnet3|r8169)[\w-]*: ",
+            r"nf_conntrack: ",
             # clocks and the machine
             r"tsc|TSC|x86/tsc|hpet|[Cc]locksource|timekeeping",
             r"EDAC MC[0-9]+: [0-9]+ [CU]E [a-z]+ |EDAC|mce|\{[0-9]+\}|\[?Hardware [Ee]rror|[Mm]achine check",

@@ -6,6 +6,7 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.idle.sleeps import sleeps_in
 from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Connects, connects_of
+from perfdiag.diagnosis.evidence.network.full_connection_table import full_table
 from perfdiag.diagnosis.evidence.network.peers import peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     claimed,
@@ -52,8 +53,8 @@ from perfdiag.model.requests.request_time import REST
     accounts=(CONNECT, REST, TIMER),
     meaning="The peer's kernel accepts a connection within one round trip, however busy its programs are. Without"
     " an answer, the kernel here repeats the SYN after 1, 3 and 7 seconds: the accept queue there is full,"
-    " a firewall drops the packets, or the address is dead. Connects that fail at once cost no time"
-    " themselves; the pause before another try does.",
+    " a firewall drops the packets, its table of connections is full, or the address is dead. Connects that"
+    " fail at once cost no time themselves; the pause before another try does.",
     measured="Waits to connect by peer, and the time from the first SYN until the connection stood or failed"
     " (inet_sock_set_state), even if no thread waited. Slow is more than the shortest round trip plus the"
     " larger of half of it and 10 ms; if the round trip is unknown, half a second, which only a repeated"
@@ -148,9 +149,12 @@ def _slow_requests(model: Model) -> int:
 
 
 def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
-    key, name = connects.key, connects.name
+    key, name, full = connects.key, connects.name, full_table(model)
     took_ns = max(connects.waited_ns, connects.took_ns)
-    if connects.none_succeeded and connects.call:
+    if full and (connects.none_succeeded or connects.retried):
+        claim = f"{full.sentence} Connecting to {name} needs repeated SYNs, {duration(took_ns)} in all."
+        headline, mechanism = "This host drops new connections: its firewall's table of them is full", Mechanism.LIMIT
+    elif connects.none_succeeded and connects.call:
         failed = connects.call.line.connects_failed
         claim = (
             f"None of {failed:,} connects to {name} succeeded: {subject(model)} gave up after"
@@ -182,8 +186,8 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
         mechanism=mechanism,
         severity=severity(model, connects.waited_ns, requests_ns, connects.took_ns),
         doubts=[counted, shared, not_followed(model)],
-        evidence=_evidence(connects),
-        remedies=_remedies(model, connects),
+        evidence=[*_evidence(connects), *([full.evidence] if full else [])],
+        remedies=[*(full.remedies if full else []), *_remedies(model, connects)],
         alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
         verify=measured(model, success),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured, shorter
+from perfdiag.diagnosis.evidence.network.full_connection_table import full_table
 from perfdiag.diagnosis.evidence.network.peers import DNS_PORT, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
@@ -130,9 +131,11 @@ def _servers(model: Model) -> list[_Server]:
 
 def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
     name, took_ns = server.name, max(server.waited_ns, server.took_ns)
+    full = full_table(model) if server.loses else None
     if server.loses:
         counted = f" {_lost_words(server.lookups)}," if server.lookups else ""
         claim = f"Look-ups at {name} get lost:{counted} {duration(took_ns)} of waiting until they are repeated."
+        claim += f" {full.sentence}" if full else ""
     else:
         typical = about(_typical_ns(server))
         claim = f"Look-ups at {name} take long: half of the time is in look-ups of {typical} or more."
@@ -149,8 +152,8 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         mechanism=Mechanism.FAILED if server.loses else Mechanism.SLOW,
         severity=severity(model, server.waited_ns, requests_ns, server.took_ns),
         doubts=[uncounted, shared, not_followed(model)],
-        evidence=_evidence(server),
-        remedies=_remedies(server),
+        evidence=[*_evidence(server), *([full.evidence] if full else [])],
+        remedies=[*(full.remedies if full else []), *_remedies(server)],
         alternatives=["names that do not exist are tried with every suffix of the search list"],
         verify=measured(model, f"no look-up at {name} is repeated")
         if server.loses
