@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -60,6 +61,21 @@ def test_pages_that_come_back_where_nothing_is_reclaimed_are_profile() -> None:
 def test_a_group_at_its_limit_is_told_by_its_limit() -> None:
     found = finding(known(reading().model(), memory_groups=in_group(300 * PAGES, high=9)), MISSES)
     assert "raise the memory limit" in found.remedies[0].text
+
+
+def test_what_no_list_of_processes_shows_is_named() -> None:
+    """Files left in a tmpfs took most of a limit: "use less memory", which the target's own figures did not show."""
+    (group,) = in_group(300 * PAGES, max=9)
+    stat = {"anon": 2 * MIB, "file": 70 * MIB, "shmem": 52 * MIB, "kernel": 1000}
+    full = replace(group, stat=stat, limit_bytes=72 * MIB, usage_bytes=72 * MIB)
+    found = finding(known(reading().model(), memory_groups=[full]), MISSES)
+    assert found.headline.endswith("from disk again: tmpfs and shared memory take 52.0 MiB of 72.0 MiB")
+    assert "df -t tmpfs" in found.remedies[0].text and "raise the memory limit" in found.remedies[1].text
+    used = "72.0 MiB in use: tmpfs and shared memory 52.0 MiB, page cache 18.0 MiB"
+    assert any(each.text == used for each in found.evidence)
+    heap = replace(full, stat=stat | {"anon": 60 * MIB})
+    found = finding(known(reading().model(), memory_groups=[heap]), MISSES)
+    assert "tmpfs" not in found.headline and "raise the memory limit" in found.remedies[0].text
 
 
 def test_a_first_reader_has_no_cache_to_blame() -> None:

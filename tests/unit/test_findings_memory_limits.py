@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -150,6 +151,17 @@ def test_the_limit_is_named_with_its_events_and_no_trial_that_could_kill() -> No
     assert "at the limit 900 times" in found.evidence[-1].text
     assert all(remedy.kind is RemedyKind.FIX for remedy in found.remedies)
     assert "'/sys/fs/cgroup/my app.slice/memory.events'" in found.verify
+
+
+def test_the_use_that_fills_the_limit_is_named() -> None:
+    stat = {"anon": 100 * MIB, "file": 390 * MIB, "shmem": 380 * MIB, "kernel": MIB}
+    found = finding(limited(replace(group(max=900), stat=stat), memory_cgroup="3 s"), CGROUP)
+    assert found.headline.startswith("Tmpfs and shared memory take 380 MiB of the memory limit of 512 MiB of ")
+    assert "df -t tmpfs" in found.remedies[0].text
+    slowed = finding(
+        limited(replace(group(soft=400 * MIB, high=9), stat=stat), memory_cgroup="3 s"), "MEM-HIGH-THROTTLE"
+    )
+    assert "df -t tmpfs" in slowed.remedies[0].text and any("500 MiB in use" in each.text for each in slowed.evidence)
 
 
 def test_swap_and_faults_follow_from_the_limit_only_if_the_host_had_memory() -> None:

@@ -112,7 +112,11 @@ def holdings(host: HostMemory) -> list[Holding]:
 
 def group_holdings(group: GroupMemory) -> list[Holding]:
     """Return the use of a control group's memory, largest first; empty if the log does not say."""
-    stat = group.stat
+    return holdings_by_statistics(group.stat)
+
+
+def holdings_by_statistics(stat: Mapping[str, int]) -> list[Holding]:
+    """Return the same by a memory.stat of either version."""
     if not stat:
         return []
 

@@ -22,7 +22,7 @@ def remedies_for(cause: Cause, report: Report, worst: Holding | None) -> list[Re
     """Return remedies, the best first; `worst` is the largest use of memory."""
     match cause:
         case Cause.CGROUP:
-            return [*_of_holder(worst), *_limit(report)]
+            return [*remedies_for_holder(worst), *_limit(report)]
         case Cause.NUMA:
             return [
                 fix("allow more memory nodes: cpuset.mems of the cgroup, or numactl --membind"),
@@ -38,10 +38,10 @@ def remedies_for(cause: Cause, report: Report, worst: Holding | None) -> list[Re
                 fix("find unmovable memory: slabtop -o -s c, /proc/pagetypeinfo"),
             ]
         case Cause.CACHE:
-            return _of_holder(worst) or [fix(_SHARED)]
+            return remedies_for_holder(worst) or [fix(_SHARED)]
         case Cause.HOST:
             return [
-                *_of_holder(worst),
+                *remedies_for_holder(worst),
                 fix("limit processes that may grow (MemoryHigh= and MemoryMax= of their units)"),
                 fix("add memory, or swap for rarely used data"),
             ]
@@ -51,7 +51,8 @@ def remedies_for(cause: Cause, report: Report, worst: Holding | None) -> list[Re
             return [fix("keep complete kernel logs with level info (journalctl -k --since)")]
 
 
-def _of_holder(worst: Holding | None) -> list[Remedy]:
+def remedies_for_holder(worst: Holding | None) -> list[Remedy]:
+    """Return what makes the largest use of memory smaller."""
     match worst.holder if worst else None:
         case Holder.SHARED:
             return [fix(_SHARED)]

@@ -1,8 +1,10 @@
 """MEM-CACHE-MISSES: data is read from disk again because the page cache evicted it."""
 
+import math
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import steady
+from perfdiag.diagnosis.evidence.memory.group_memory import hidden, hidden_remedies, uses
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, refaults
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -109,11 +111,14 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
 def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bool) -> Finding:
     ns = round(part * model.ns(READ))
     own = "" if alone else ", without other processes' reads"
+    at_limit = _is_at_limit(again)
+    taking = hidden(again.group) if at_limit and again.group else ""
     text = f"{percent(part)} of {size(read)} read: {again.pages:,} pages had been evicted ({again.where}){own}"
     evidence = [
         waits(together(model.rows_of(READ)), "reads"),
         Evidence(text, part, "share", f"{again.probe}, /proc/PID/io"),
         *_hit_evidence(model, read),
+        *(uses(again.group) if at_limit and again.group else []),
         *_file_evidence(model),
     ]
     if not again.short:
@@ -127,7 +132,8 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
     return conclude(
         model,
         {READ: ns},
-        headline=f"{subject(model, begin=True)} reads evicted page-cache data from disk again",
+        headline=f"{subject(model, begin=True)} reads evicted page-cache data from disk again"
+        + (f": {taking}{_of_limit(again)}" if taking else ""),
         claim=(
             f"{subject(model, begin=True)} waited {duration(ns)} for evicted pages, {percent(part)} of its disk"
             f" reads{_mostly(model)}."
@@ -233,10 +239,20 @@ def _hit_evidence(model: Model, read: int) -> list[Evidence]:
     return [Evidence(text, hits, "share", "/proc/PID/io")]
 
 
+def _of_limit(again: Refaults) -> str:
+    limit = again.group.limit_bytes if again.group else None
+    return f" of {size(limit)}" if limit and not math.isinf(limit) else ""
+
+
+def _is_at_limit(again: Refaults) -> bool:
+    return bool(again.group and (again.group.events.get("max", 0) or again.group.events.get("high", 0)))
+
+
 def _remedies(again: Refaults) -> list[Remedy]:
     less = fix("read less: an index, a smaller working set, or a cache in the program")
     if again.group is None:
         return [fix("find the largest processes (ps -eo pid,rss,comm --sort -rss | head), or add memory"), less]
-    if again.group.events.get("max", 0) or again.group.events.get("high", 0):
-        return [fix("raise the memory limit of its cgroup, or use less memory in it (see MEM-CGROUP-LIMIT)"), less]
+    if _is_at_limit(again):
+        limit = fix("raise the memory limit of its cgroup, or use less memory in it (see MEM-CGROUP-LIMIT)")
+        return [*hidden_remedies(again.group), limit, less]
     return [fix("set memory.low on its cgroup, give other processes less memory, or add memory")]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import checked, steady, time_under, watched
+from perfdiag.diagnosis.evidence.memory.group_memory import hidden, hidden_remedies, uses
 from perfdiag.diagnosis.evidence.memory.memory_high import high_rows
 from perfdiag.diagnosis.evidence.memory.oom_window import kills_told
 from perfdiag.diagnosis.evidence.memory.refaults import of_group
@@ -99,11 +100,15 @@ def _finding(model: Model, group: MemoryGroup | None, claims: Mapping[str, int],
     if killed:
         claim = f"The OOM killer ended {plural(killed, 'process')} at the memory limit{at} of {name}."
         headline = f"The OOM killer ended {plural(killed, 'process')} at a memory limit of {brief(name)}"
-    elif hanging:
+    elif group and (taking := hidden(group)):
+        claim += f" {taking[:1].upper()}{taking[1:]} of it."
+        headline = f"{taking[:1].upper()}{taking[1:]} of the memory limit{at} of {brief(name)}"
+    if hanging and not killed:
         claim += f" {plural(hanging, 'thread')} still waited at the end."
     evidence = [waits(together(model.rows_of(name)), f"waits in {name}") for name in claims]
     if group:
         evidence.append(Evidence(_events(group), float(group.events.get("max", 0)), "count", _probe(group)))
+        evidence.extend(uses(group))
     own = of_group(group) if group else None
     evicted = READ in claims or FAULT in claims
     if evicted:
@@ -123,7 +128,7 @@ def _finding(model: Model, group: MemoryGroup | None, claims: Mapping[str, int],
             "evicted pages are counted for the whole host only" if evicted and own is None else "",
         ],
         evidence=evidence,
-        remedies=_limit_remedies(group),
+        remedies=[*hidden_remedies(group), *_limit_remedies(group)],
         alternatives=["a leak (a higher limit only delays it)", "page cache of the group"],
         verify=_check(group) if group else time_under(model, CGROUP),
     )

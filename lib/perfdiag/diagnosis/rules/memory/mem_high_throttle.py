@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import steady, time_under
+from perfdiag.diagnosis.evidence.memory.group_memory import hidden_remedies, uses
 from perfdiag.diagnosis.evidence.memory.memory_high import CGROUP, HIGH, high_rows
 from perfdiag.diagnosis.evidence.target import setting, subject
 from perfdiag.diagnosis.frame import conclude
@@ -62,7 +63,7 @@ def high_throttle(model: Model) -> Iterable[Outcome]:
     named = all(row.key == HIGH for row in rows)
     evidence = [waits(together(rows), "delays, asleep or reclaiming")]
     if group:
-        evidence.append(Evidence(_events(group), float(times), "count", "memory.events"))
+        evidence += [Evidence(_events(group), float(times), "count", "memory.events"), *uses(group)]
     yield conclude(
         model,
         claims_of(rows),
@@ -77,7 +78,7 @@ def high_throttle(model: Model) -> Iterable[Outcome]:
             "" if group else "the group over its memory.high could not be read",
         ],
         evidence=evidence,
-        remedies=_remedies(group),
+        remedies=[*hidden_remedies(group), *_remedies(group)],
         ruled_out=[] if group is None or group.events.get("max", 0) else ["the hard limit: memory.max was not hit"],
         alternatives=["a leak (a higher limit only delays it)", "page cache of the group"],
         verify=steady(f"{group.path}/memory.events", "high") if group else time_under(model, CGROUP),

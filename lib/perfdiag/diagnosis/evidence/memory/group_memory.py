@@ -1,0 +1,51 @@
+"""What the memory of a control group at its limit is used for: not all of it shows in a list of processes."""
+
+from perfdiag.diagnosis.evidence.memory.oom_causes import Holder, Holding, holdings_by_statistics
+from perfdiag.diagnosis.evidence.memory.oom_remedies import remedies_for_holder
+from perfdiag.diagnosis.policy import memory_policy
+from perfdiag.diagnosis.rule import Evidence, Remedy
+from perfdiag.diagnosis.significance import plain, size
+from perfdiag.facts.host_facts import MemoryGroup
+
+_NAMES = {
+    Holder.ANONYMOUS: "memory of processes",
+    Holder.SHARED: "tmpfs and shared memory",
+    Holder.LOCKED_FILE: "locked files",
+    Holder.DIRTY: "pages not yet written",
+    Holder.CLEAN: "page cache",
+    Holder.KERNEL: "the kernel's own memory",
+}
+_HIDDEN = (Holder.SHARED, Holder.LOCKED_FILE, Holder.KERNEL)  # from who looks at processes
+
+
+def uses(group: MemoryGroup) -> list[Evidence]:
+    """Return what the group's memory was used for at the end, the largest first; nothing where nobody recorded that."""
+    held = holdings_by_statistics(group.stat)
+    least = memory_policy.oom_part_share * sum(each.bytes for each in held)
+    named = [f"{_NAMES[each.holder]} {size(each.bytes)}" for each in held if each.bytes >= max(1, least)]
+    if not named:
+        return []
+    whole = f"{size(group.usage_bytes)} in use" if group.usage_bytes is not None else "in use"
+    probe = f"{plain(group.path)}/memory.stat"
+    return [Evidence(f"{whole}: {', '.join(named)}", float(held[0].bytes), "bytes", probe)]
+
+
+def hidden(group: MemoryGroup) -> str:
+    """Return the use that no list of processes shows, "" unless that is the largest which cannot be given back at once:
+    "tmpfs and shared memory take 52.0 MiB"."""
+    worst = _hidden(group)
+    return f"{_NAMES[worst.holder]} take {size(worst.bytes)}" if worst else ""
+
+
+def hidden_remedies(group: MemoryGroup | None) -> list[Remedy]:
+    """Return what makes such a use smaller."""
+    return remedies_for_holder(_hidden(group)) if group else []
+
+
+def _hidden(group: MemoryGroup) -> Holding | None:
+    stuck = [each for each in holdings_by_statistics(group.stat) if each.holder is not Holder.CLEAN and each.bytes]
+    return stuck[0] if stuck and stuck[0].holder in _HIDDEN and not _is_small(stuck[0], group) else None
+
+
+def _is_small(held: Holding, group: MemoryGroup) -> bool:
+    return held.bytes < memory_policy.oom_part_share * (group.usage_bytes or 0)
