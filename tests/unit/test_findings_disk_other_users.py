@@ -12,7 +12,7 @@ from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.disks import activity, disk, disks
-from unit.support.judging import check, finding
+from unit.support.judging import check, finding, knowing
 
 VMSTAT = "pswpin {}\npswpout {}\n"
 FLUSH, SATURATED = "DISK-FLUSH-SLOW", "DISK-SATURATED"
@@ -205,3 +205,25 @@ def test_a_check_of_an_array_is_named_although_arrays_move_more_than_they_were_a
 def test_without_all_who_used_the_disk_nobody_is_named() -> None:
     found = finding(used(flooded()).lost(disk_users_full=9).model(), FLUSH)
     assert found.mechanism is Mechanism.BUSY and not found.others and "pidstat" in found.remedies[0].text
+
+
+def copied(*, others: int = 0) -> Model:
+    """Writes of 10 MiB to a volume whose snapshot has kernel workers copy each piece first."""
+    builder = Builder().thread("db", cpu_user="1 s").row("disk.write", "device:253:2", durations={"6 ms": 600})
+    builder.device("8:0", "write", count=2000, service="1 ms").disk_user("253:2", "db", written=10 << 20)
+    builder.disk_user("8:0", "kworker/0:1", read=12 << 20, written=25 << 20, pid=90, kernel=True)
+    if others:
+        builder.disk_user("8:0", "dump", written=others, pid=812)
+    volume = disk("253:2", "dm-2", kind="stacked", members=("8:0",))
+    return knowing(builder.model(), disks=disks(volume, disk("8:0", "sda")))
+
+
+def test_a_volume_that_moves_more_than_it_is_asked_for() -> None:
+    found = finding(copied(), "DISK-WRITE-SLOW")
+    assert found.headline == "Writes on dm-2 (253:2) become 3.7 times as many bytes on the disks below it"
+    assert "snapshot" in found.remedies[0].text and found.mechanism is Mechanism.MANY
+    assert found.claims["disk.write", "device:253:2"] == pytest.approx(3.6e9 * (1 - 10 / 37), rel=0.02)
+
+
+def test_what_others_asked_the_same_disk_for_is_no_amplification() -> None:
+    assert "times as many" not in finding(copied(others=4 << 20), "DISK-WRITE-SLOW").headline

@@ -34,6 +34,10 @@ class DiskPolicy(Family):
         0.1,
         "What another process moves of all bytes of a disk, from which on it is named.",
     )
+    amplified_factor = factor(
+        2,
+        "For each disk: a mirror writes once to each of its members, a journal above the volume counts there, too.",
+    )
     array_factor = factor(
         6,
         "RAID 6 reads three blocks and writes three for a small write; a mirror writes as many as it has members.",

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.disk import journal_waits
+from perfdiag.diagnosis.evidence.disk.amplification import Amplification, amplification
 from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushes_shown
@@ -87,7 +88,8 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         return _of_journal(model, kind, case)
     slow = _slow_requests(model, kind, case)
     others = neighbours(model, case.where, case.rows) if case.above or slow or _long(kind, case) else None
-    judgement = _judgement(model, kind, case, slow, others)
+    more = amplification(model, case.where) if case.above else None
+    judgement = _of_amplification(model, kind, case, more) if more else _judgement(model, kind, case, slow, others)
     if judgement is None:
         return None
     severity, claimed, claim, mechanism, headline = judgement
@@ -105,10 +107,10 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         severity=severity,
         best=best,
         doubts=[_limit(model, case), LIMIT if others else "", STARVED if starved else ""],
-        evidence=_evidence(model, kind, case, others),
+        evidence=[*([more.evidence] if more else []), *_evidence(model, kind, case, others)],
         remedies=[
             *([WHO_HAS_CPUS] if starved else []),
-            *([others.remedy] if others else []),
+            *(each.remedy for each in (more, others) if each),
             *_remedies(kind, case, severity),
         ],
         ruled_out=[]
@@ -165,6 +167,17 @@ def _judgement(
     if felt_ns < disk_policy.profile_share * model.busy_ns:
         return None
     return _profile(model, kind, case, half, mean)
+
+
+def _of_amplification(
+    model: Model, kind: Kind, case: Case, more: Amplification
+) -> tuple[Severity, int, str, Mechanism, str]:
+    """Return the same of waits on a volume that moves more than it is asked for."""
+    ns, each, of_disk = total_ns(case.rows), about(case.wait_ns), about(case.chain.typical_ns)
+    claim = f"{more.sentence(case.where.name)} {kind.nouns.capitalize()} take {each} where the disk answers in {of_disk}."
+    headline = f"{kind.nouns.capitalize()} on {brief(case.where.name)} become {more.times} on the disks below it"
+    lost_ns = max(case.lost_ns, round(ns * (1 - 1 / more.factor)))
+    return fault(model, ns + behind_ns(model, kind.account, case.rows[0].key)), lost_ns, claim, Mechanism.MANY, headline
 
 
 def _profile(model: Model, kind: Kind, case: Case, half: str, mean: str) -> tuple[Severity, int, str, Mechanism, str]:
