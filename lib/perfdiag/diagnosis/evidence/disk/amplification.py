@@ -43,8 +43,8 @@ class Amplification:
         """Return what such volumes are."""
         if self.reads:
             return fix(
-                "look for a snapshot of this volume (lvs -o name,origin,snap_percent; dmsetup table) and remove it: it has"
-                " each piece copied before it is written for the first time; parity (RAID 5 and 6) reads, too"
+                "look for a snapshot of this volume (lvs -o name,origin,snap_percent; dmsetup table) and remove it: it"
+                " has each piece copied before it is written for the first time; parity (RAID 5 and 6) reads, too"
             )
         return fix("see what the volume does with each write: dmsetup table, lvs -o name,segtype,devices")
 

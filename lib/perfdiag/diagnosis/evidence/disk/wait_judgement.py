@@ -174,7 +174,7 @@ def _of_amplification(
 ) -> tuple[Severity, int, str, Mechanism, str]:
     """Return the same of waits on a volume that moves more than it is asked for."""
     ns, each, of_disk = total_ns(case.rows), about(case.wait_ns), about(case.chain.typical_ns)
-    claim = f"{more.sentence(case.where.name)} {kind.nouns.capitalize()} take {each} where the disk answers in {of_disk}."
+    claim = f"{more.sentence(case.where.name)} {kind.nouns.capitalize()} take {each}, the disk {of_disk}."
     headline = f"{kind.nouns.capitalize()} on {brief(case.where.name)} become {more.times} on the disks below it"
     lost_ns = max(case.lost_ns, round(ns * (1 - 1 / more.factor)))
     return fault(model, ns + behind_ns(model, kind.account, case.rows[0].key)), lost_ns, claim, Mechanism.MANY, headline
