@@ -48,6 +48,19 @@ def test_the_way_to_a_server_on_this_host_is_told_from_the_server() -> None:
     assert "19 ms" in finding(own.model(), SLOW).claim
 
 
+def test_a_server_on_this_host_without_a_free_thread_gets_more_of_them() -> None:
+    """Its only thread stood in others' commits: the remedies were a ping, and its disk."""
+    model = served(read("40 ms", 200, round_trip="38 ms"), {"34 ms": 250})
+    model.fact("/proc/fs/nfsd/threads", "1\n")
+    found = finding(model.model(), SLOW)
+    assert found.headline == "The only thread of this host's NFS server is busy, and calls wait for it"
+    assert any("busy 85 % of the time" in each.text for each in found.evidence)
+    raised = found.remedies[0]
+    assert (raised.text, raised.undo) == ("echo 8 > /proc/fs/nfsd/threads", "echo 1 > /proc/fs/nfsd/threads")
+    enough = served(read("40 ms", 200, round_trip="38 ms"), {"34 ms": 250})
+    assert "thread" not in finding(enough.fact("/proc/fs/nfsd/threads", "8\n").model(), SLOW).headline
+
+
 def test_slow_reads_beside_fast_look_ups_claim_the_reads_only() -> None:
     builder = read().row("nfs.metadata", MOUNT, durations={"600 us": 1_000})
     rpc(builder, "READDIR", {"600 us": 1_000})

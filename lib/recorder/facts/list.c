@@ -144,6 +144,7 @@ static const struct rule host_rules[] = {
 	{ "/sys/kernel/mm/ksm", "pages_scanned full_scans", .phases = B | E },
 	{ "/sys/devices/system/node/node*", "cpulist distance", .phases = B },
 	{ "/sys/devices/system/node/node*", "meminfo numastat", .phases = B | E },
+	{ "/proc/fs/nfsd", "threads", .phases = B },
 	{ "/proc", "version", .phases = B },
 	{ "/proc", "buddyinfo", .phases = B | E },
 	{ "/proc", "interrupts", .phases = B | E, .limit = 32 * 1024 },

@@ -43,6 +43,14 @@ class NfsPolicy(Family):
         0.1,
         "Calls as fast as can be expected are no fault; they are named from a tenth of the busy time on.",
     )
+    busy_threads_share = share(
+        0.8,
+        "Of the threads of a server; where all are busy so much, most requests find none free (M/M/c).",
+    )
+    usual_server_threads = count(
+        8,
+        "What rpc.nfsd starts unless told otherwise (nfs.conf(5)).",
+    )
     outage_ns = duration_ns(
         1_000_000_000,
         "TCP sends again after 0.2 s, 0.6 s, 1.4 s ...: what took longer than a second was lost more than once.",

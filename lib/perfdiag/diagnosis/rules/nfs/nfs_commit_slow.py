@@ -18,6 +18,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     trip_evidence,
 )
 from perfdiag.diagnosis.evidence.nfs.outages import outage
+from perfdiag.diagnosis.evidence.nfs.server_threads import busy_threads
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, WRITE, Use, uses
 from perfdiag.diagnosis.evidence.target import idle_share
 from perfdiag.diagnosis.frame import conclude
@@ -113,18 +114,20 @@ def _case(use: Use) -> Case:
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
     local = use.nfsd.requests.count > 0
+    busy = busy_threads(model, use) if case.slow else None
     whole_ns = use.ns(*case.parts)
     rest_ns = whole_ns - claimed_ns
     return conclude(
         model,
         use.claims(case.parts),
-        headline=_headline(case),
+        headline=busy.headline if busy else _headline(case),
         claim=_claim(case, nfsd_part(use)),
         mechanism=Mechanism.OTHERS if not case.names else Mechanism.SLOW if case.slow else Mechanism.MANY,
         severity=fault(model, claimed_ns) if case.slow else Severity.INFO,
         doubts=doubts(model, use),
         evidence=[
             waits(together(use.rows_of(case.parts)), "waits until the server had data or names on disk"),
+            *([busy.evidence] if busy else []),
             *calls_evidence(use, case.names),
             *trip_evidence(use),
             *flush_evidence(use),
@@ -132,7 +135,7 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
             *(disk_evidence(model) if local else []),
             *mount_evidence(use),
         ],
-        remedies=_remedies(use, case.slow, local=local),
+        remedies=[*([busy.remedy] if busy else []), *_remedies(use, case.slow, local=local)],
         alternatives=[
             *([above] if (above := above_disk(model, use)) else []),
             "other users of the server's disk",

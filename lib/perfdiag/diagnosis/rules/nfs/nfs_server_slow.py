@@ -16,6 +16,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     trip_evidence,
 )
 from perfdiag.diagnosis.evidence.nfs.outages import ANSWERED, outage
+from perfdiag.diagnosis.evidence.nfs.server_threads import busy_threads
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, NFS, READ, WRITE, Use, uses
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
@@ -142,11 +143,12 @@ def _answered(use: Use, account: str) -> list[str]:
 
 def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
+    busy = busy_threads(model, use) if case.slow or use.far else None
     names = [name for account in case.parts for name in (use.names if use.far else partial(_answered, use))(account)]
     return conclude(
         model,
         use.claims(case.parts),
-        headline=_headline(case),
+        headline=busy.headline if busy else _headline(case),
         claim=_claim(case),
         mechanism=Mechanism.SLOW if case.slow or use.far else Mechanism.MANY,
         severity=fault(model, claimed_ns) if case.slow else Severity.INFO,
@@ -155,10 +157,11 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
             waits(together(use.rows_of(case.parts)), "answers"),
             *calls_evidence(use, dict.fromkeys(names)),
             *trip_evidence(use),
+            *([busy.evidence] if busy else []),
             *nfsd_evidence(use),
             *mount_evidence(use),
         ],
-        remedies=_remedies(use, case),
+        remedies=[*([busy.remedy] if busy else []), *_remedies(use, case)],
         alternatives=[
             "a lossy or full network (rtt and retrans in ss -ti dport = :2049)",
             "a server short of threads, memory or CPU, or other users of its disk",
