@@ -29,15 +29,12 @@ static __always_inline void lose_stream(struct connection *connection)
 static __always_inline __u32 read_head(const struct connection *connection, struct sql_scratch *scratch, __u64 address,
 				       __u32 bytes)
 {
-	__u32 begun = connection->sql.begun,
-	      looked_at = bytes < SQL_HEAD_BYTES - MOST_BEGUN ? bytes : SQL_HEAD_BYTES - MOST_BEGUN;
+	__u32 begun = connection->sql.begun, looked_at = at_most(bytes, SQL_HEAD_BYTES - MOST_BEGUN);
 
-	barrier_var(begun); /* the verifier of Linux 6.1 wants the checks on what is used */
-	barrier_var(looked_at);
+	barrier_var(begun); /* the verifier of Linux 6.1 wants the check on what is used */
 	__builtin_memset(scratch->head, 0, sizeof(scratch->head));
 	*(__u32 *)scratch->head = connection->sql.header;
-	if (begun > MOST_BEGUN || !looked_at || looked_at > SQL_HEAD_BYTES - MOST_BEGUN ||
-	    bpf_probe_read_user(scratch->head + begun, looked_at, (void *)address))
+	if (begun > MOST_BEGUN || !looked_at || bpf_probe_read_user(scratch->head + begun, looked_at, (void *)address))
 		return 0;
 	return begun + bytes;
 }

@@ -62,8 +62,7 @@ static __always_inline bool read_text_at(struct statement_text *text, __u64 addr
 {
 	__u32 bytes = at_most(length, STATEMENT_BYTES);
 
-	barrier_var(bytes); /* the verifier of Linux 6.1 wants the check on what is used */
-	if (!bytes || bytes > STATEMENT_BYTES || bpf_probe_read_user(text->letters, bytes, (void *)address))
+	if (!bytes || bpf_probe_read_user(text->letters, bytes, (void *)address))
 		return false;
 	text->letters_count = bytes;
 	text->cut = length > STATEMENT_BYTES;
