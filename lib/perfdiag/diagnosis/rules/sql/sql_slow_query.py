@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 
 from perfdiag.common.units import about_at_most
+from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.sql.statement_of import in_short
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Check, Evidence, EvidenceKind, Finding, Mechanism, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import duration, fix, percent, plain, top, worth
+from perfdiag.diagnosis.significance import brief, duration, fix, percent, plain, top, worth
 from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 
@@ -69,11 +71,12 @@ def _computed_ns(statement: Statement) -> int:
 
 def _finding(model: Model, statement: Statement) -> Finding:
     latency, name = statement.latency, plain(statement.name)
-    each = duration(_mean_ns(statement))
+    each, work = duration(_mean_ns(statement)), _work(model, statement)
+    where = f" {brief(work.where.partition(' (')[0])}" if work else ""
     return conclude(
         model,
         {COMPUTES: _computed_ns(statement)},
-        headline=f"{in_short(name)} computes: {latency.count:,} times, {each} each on average",
+        headline=f"{in_short(name)} computes{where}: {latency.count:,} times, {each} each",
         claim=f"{name} ran {latency.count:,} times for {each} on average; {top(statement.accounts)}.",
         mechanism=Mechanism.WORK,
         departs=statement.over_slo > 0,
@@ -82,8 +85,9 @@ def _finding(model: Model, statement: Statement) -> Finding:
             Evidence(
                 f"its time: {top(statement.accounts)}", float(latency.sum_ns), "ns", "ledger", kind=EvidenceKind.NUMBER
             ),
+            *([work.evidence] if work else []),
         ],
-        remedies=[_remedy(statement)],
+        remedies=[_remedy(statement, work)],
         alternatives=["all sessions compute at once, for too few CPUs"],
         verify=measured(model, f"a shorter mean for it under SQL STATEMENTS, now {each}", "--full"),
         inside=True,
@@ -98,6 +102,16 @@ def _quantiles(statement: Statement) -> str:
     return f"{typical}, longest {duration(latency.max_ns)}{over}"
 
 
-def _remedy(statement: Statement) -> Remedy:
+def _work(model: Model, statement: Statement) -> MainWork | None:
+    """Return what the server mostly computes, where that is mostly for this statement: samples do not tell statements
+    apart."""
+    if 2 * _computed_ns(statement) < model.ns(COMPUTES):
+        return None
+    work = main_work(model, CpuSamples(model))
+    return work if work and work.samples == "CPU" else None
+
+
+def _remedy(statement: Statement, work: MainWork | None) -> Remedy:
     explain = "EXPLAIN (ANALYZE, BUFFERS)" if statement.server == "postgresql" else "ANALYZE FORMAT=JSON"
-    return fix(f"look at its plan ({explain} ...): rows that are read and thrown away want an index")
+    why = f" and why it computes {work.where}" if work else ""
+    return fix(f"look at its plan ({explain} ...){why}: rows that are read and thrown away want an index")
