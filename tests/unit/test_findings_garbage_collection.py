@@ -83,6 +83,18 @@ def test_collection_of_most_of_the_cpu_time_is_a_fault_with_its_locks_and_queues
     assert "--max-old-space-size" in found.remedies[0].text
 
 
+def test_who_allocates_is_named_by_what_the_collector_interrupts() -> None:
+    """Listeners that were left made all the garbage: "see how full the heap is"."""
+    builder = full_heap(collecting=200)
+    leak = "Session.onChange (/srv/server.js:13)"
+    builder.stack("cpu", tid=100, user=V8, script=["emit (node:events:513)", leak], count=90)
+    builder.stack("cpu", tid=100, user=V8, script=["render (/srv/server.js:50)"], count=10)
+    found = finding(builder.model(), "GC-HEAVY")
+    assert found.headline.endswith("most of it called from Session.onChange (server.js:13)")
+    assert found.remedies[0].text == "allocate less in Session.onChange (server.js:13)"
+    assert "90 % +-6 %" in found.evidence[1].text
+
+
 def test_its_locks_are_no_finding_of_their_own() -> None:
     found = diagnose(full_heap().model())
     assert found.findings[0].id == HEAVY

@@ -68,6 +68,12 @@ def waits_in(stack: schema.Stack) -> str:
     return caller(each for each in stack.user if each in stack.scan) or caller((*stack.scan, *stack.user))
 
 
+def own_functions(stack: schema.Stack) -> list[str]:
+    """Return the functions of the script itself on a stack, innermost first, without what belongs to its language; none
+    where there is no script."""
+    return [readable(frame) for frame in functions(stack) if not of_language(frame)]
+
+
 def own_callers(frames: Sequence[str]) -> list[str]:
     """Return the callers of the first of `frames` that are the program's own code: where some is a script, or compiled
     while it runs, of that, without what belongs to its language; else all that is in no library of the system."""

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Part
+from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Hot, Part, part_of
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
-from perfdiag.diagnosis.significance import fix
+from perfdiag.diagnosis.significance import fix, plain
 from perfdiag.model.model import Model
+from perfdiag.model.stacks import scripts
 from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.recording import schema
 
@@ -76,9 +77,27 @@ class Collection:
     @property
     def evidence(self) -> Evidence:
         """Return it as evidence."""
+        return self.evidence_of("")
+
+    def evidence_of(self, threads: str) -> Evidence:
+        """Return it as evidence of the samples " of the threads that ..."."""
         whose = f" in its {self.named} threads" if self.named > 1 else ""
-        text = f"{self.part} of CPU samples collect garbage{whose}"
+        text = f"{self.part} of CPU samples{threads} collect garbage{whose}"
         return Evidence(text, self.part.share, "share", PURPOSES, error=self.part.error)
+
+    def allocator(self, samples: CpuSamples) -> Hot | None:
+        """Return the program's own function out of which most collections in its threads come, if there is one: who
+        allocates most is interrupted by most.  The part is of those samples whose callers are known."""
+        counts: Counter[str] = Counter()
+        for stack in samples.stacks:
+            if self.collects(stack) and stack.tid not in self.helpers:
+                counts.update({name: stack.count for name in scripts.own_functions(stack)[:1]})
+        whole = counts.total()
+        if whole < cpu_policy.samples_for_function:
+            return None
+        (name, count), *_ = counts.most_common(1)
+        part = part_of(count, whole)
+        return Hot(plain(name), part) if part.share >= cpu_policy.hot_spot_share else None
 
     def collects(self, stack: schema.Stack) -> bool:
         """Return whether a stack is inside the collector."""

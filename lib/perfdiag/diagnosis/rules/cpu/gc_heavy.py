@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Hot, Part, part_of
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.jvm.stopped_time import has_pressure
@@ -13,8 +13,18 @@ from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy
-from perfdiag.diagnosis.rule import Check, Claim, Confidence, Evidence, Mechanism, Outcome, Silence, rule
-from perfdiag.diagnosis.significance import duration, percent, total_ns
+from perfdiag.diagnosis.rule import (
+    Check,
+    Claim,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Mechanism,
+    Outcome,
+    Silence,
+    rule,
+)
+from perfdiag.diagnosis.significance import duration, fix, percent, total_ns
 from perfdiag.model.model import Model
 
 ID = "GC-HEAVY"
@@ -58,20 +68,23 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
     user_ns = min(round(part.share * model.ns(*CPU)), model.ns("cpu.user"))
     locks, queues = _locks(model, garbage), _queues(model, garbage)
     claims: dict[Claim, int] = {"cpu.user": user_ns, **locks, **queues}
-    runtime = garbage.collector.runtime
+    runtime, allocator = garbage.collector.runtime, garbage.allocator(samples)
+    of = " of the threads that serve requests" if _serving(model) else ""
+    where = f", most of it called from {allocator.name}" if allocator else ""
     yield conclude(
         model,
         {claim: ns for claim, ns in claims.items() if ns},
-        headline=f"Garbage collection ({runtime}) takes {percent(part.share)} of the CPU time",
+        headline=f"Garbage collection ({runtime}) takes {percent(part.share)} of the CPU time{where}",
         claim=(
-            f"{subject(model, begin=True)} spends {duration(user_ns)} of {duration(model.ns(*CPU))} of CPU time in the"
-            f" garbage collector of {runtime}, more than in its own code."
+            f"{subject(model, begin=True)} spends {percent(part.share)} of the CPU time{of} in the garbage collector"
+            f" of {runtime}, more than in its own code{where}."
         ),
         mechanism=Mechanism.WORK,
         best=Confidence.MEDIUM if locks else Confidence.HIGH,  # which locks are the collector's, only samples tell
         doubts=sample_limits(model, samples),
         evidence=[
-            replace(garbage, part=part).evidence,
+            replace(garbage, part=part).evidence_of(of),
+            *_allocates(allocator),
             *_waits(sum(locks.values()), "waits for locks of the collector", "stack samples"),
             *_waits(
                 sum(queues.values()),
@@ -79,7 +92,7 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
                 "ledger",
             ),
         ],
-        remedies=[garbage.remedy],
+        remedies=[*([fix(f"allocate less in {allocator.name}")] if allocator else []), garbage.remedy],
         alternatives=["a burst of collections after a start"],
         verify=part_under(model, "the collector", "CPU samples", part.share, cpu_policy.collector_heavy_share),
     )
@@ -112,6 +125,14 @@ def _queues(model: Model, garbage: Collection) -> dict[Claim, int]:
     helpers_ns = sum(thread.ns(RUNQ) for thread in model.threads if thread.tid in garbage.helpers)
     part = min(1.0, helpers_ns / whole_ns) if whole_ns else 0.0
     return {(row.account, row.key): round(row.distribution.sum_ns * part) for row in rows}
+
+
+def _allocates(allocator: Hot | None) -> list[Evidence]:
+    """Return out of which function the collector is called, of the samples that show it."""
+    if allocator is None:
+        return []
+    text = f"{allocator.part} of its samples with known callers are called from {allocator.name}"
+    return [Evidence(text, allocator.part.share, "share", FUNCTIONS, allocator.part.error, EvidenceKind.FUNCTIONS)]
 
 
 def _waits(ns: int, what: str, probe: str) -> list[Evidence]:
