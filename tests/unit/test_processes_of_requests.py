@@ -88,8 +88,9 @@ def test_who_was_recorded_alone_counts_as_those_of_whom_only_the_name_is_known()
     for tid in range(200, 206):
         builder.thread("python3", pid=tid, tid=tid, wall="1 s", rest="cpu.user", exited=True)
     found = finding(ended(builder, python3=114), CHILD)
-    assert found.headline == "Requests start one process each and wait for it: python3"
+    assert found.headline == "Requests wait for python3, which computes 59.5 ms each time"
     assert "each lives 59.5 ms" in found.evidence[0].text
+    assert "perfdiag latency -- COMMAND" in found.remedies[0].text, "starting it is the smaller part"
 
 
 def test_what_they_mostly_do_is_in_the_headline() -> None:
@@ -105,7 +106,7 @@ def test_threads_that_ended_are_no_processes() -> None:
     assert found_in(builder.model()) is None
     builder.exited("python3", threads=240, processes=120, wall="9 s")
     found = finding(builder.model(), CHILD)
-    assert found.headline.endswith(": python3") and "lives" not in found.evidence[0].text
+    assert "for python3, which computes 75.0 ms" in found.headline and "lives" not in found.evidence[0].text
 
 
 def test_what_waits_or_was_not_watched_computes_nothing() -> None:
@@ -146,4 +147,4 @@ def test_the_headline_names_the_processes_where_no_account_has_as_much() -> None
     builder.exited("ld", threads=REQUESTS, processes=REQUESTS, wall="9 s")
     model = builder.model()
     first, *_ = decide(model, diagnose(model)).sentences
-    assert first.startswith("Requests start one process each and wait for it: ld (") and "Nothing" not in first, first
+    assert first.startswith("Requests wait for ld, which computes 75.0 ms each time (") and "Nothing" not in first

@@ -13,7 +13,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, functions_
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.policy import general_policy, local_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
 from perfdiag.diagnosis.significance import duration, fix, percent, plain
 from perfdiag.model.model import Model
@@ -22,6 +22,11 @@ from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.thread_accounts import ThreadLedger
 
 NAMED = 3  # programs, in a headline
+_FEWER = fix(
+    "start fewer processes: keep a result that does not change, use a library instead of a program, or give the work to"
+    " a process that stays"
+)
+_LOOK = fix("see what one of them does: perfdiag latency -- COMMAND")
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,24 @@ class _Awaited:
         return round(self.count / max(self.requests, 1))
 
     @property
+    def each_ns(self) -> float:
+        """What one of them computes on average."""
+        return sum(map(cpu_ns, self.processes)) / max(self.count, 1)
+
+    @property
+    def long(self) -> bool:
+        """Whether a request starts one that computes for longer than starting a process takes."""
+        return self.of_each == 1 and self.each_ns >= local_policy.short_life_ns
+
+    @property
     def headline(self) -> str:
         """The sentence on who waits for whom."""
         names = first_of([plain(comm) for comm, _ in self.names], NAMED)
         about = "" if self.count == self.of_each * self.requests else "about "
         if self.of_each > 1:
             return f"Requests start {about}{self.of_each} processes each and wait for them: {names}"
+        if self.long:
+            return f"Requests wait for {names}, which computes {duration(self.each_ns)} each time"
         if self.of_each == 1:
             return f"Requests start {about}one process each and wait for it: {names}"
         return f"Requests start processes and wait for them: {names}"
@@ -80,13 +97,7 @@ def waiting_for_processes(model: Model) -> Finding | None:
         mechanism=Mechanism.WORK,
         departs=False,
         evidence=[_lives(found), *computed],
-        remedies=[
-            fix(
-                "start fewer processes: keep a result that does not change, use a library instead of a program, or"
-                " give the work to a process that stays"
-            ),
-            fix("see what one of them does: perfdiag latency -- COMMAND"),
-        ],
+        remedies=[_LOOK, _FEWER] if found.long else [_FEWER, _LOOK],
         alternatives=["the processes do the work that the requests are for"],
         verify=fewer(model, "processes", found.count),
     )
@@ -124,8 +135,7 @@ def _lives(found: _Awaited) -> Evidence:
     text = f"{plural(found.count, 'process')} started{f', about {found.of_each:,} a request' if found.of_each else ''}"
     if all(each.threads == each.processes for each in found.processes):
         life_ns = sum(each.wall_ns for each in found.processes) / found.count
-        used_ns = sum(map(cpu_ns, found.processes)) / found.count
-        text += f"; each lives {duration(life_ns)} and takes {duration(used_ns)} of CPU time on average"
+        text += f"; each lives {duration(life_ns)} and takes {duration(found.each_ns)} of CPU time on average"
     return Evidence(text, float(found.count), "count", "ledger")
 
 
