@@ -268,3 +268,17 @@ def test_a_stage_that_receives_messages_is_none_that_works() -> None:
     found = finding(builder.model(), PEER)
     assert found.claim.endswith("for makes (200), which itself mostly waits (wait.parked).")
     assert "perfdiag explain wait.parked" in found.remedies[0].text
+
+
+def test_pipes_of_which_nobody_knows_the_other_end_are_one_finding() -> None:
+    """A process for each request has a pipe of its own: 24 findings of the same text."""
+    builder = Builder().thread("server", cpu_user="1 s")
+    for pipe in range(20):
+        builder.row("ipc.pipe", f"pipe:{pipe}", durations={"150 ms": 1})
+    found = finding(builder.model(), PEER)
+    assert "20 pipes" in found.claim and found.claims["ipc.pipe", "pipe:7"] == 150_000_000
+    builder.row("ipc.pipe", "pipe:99", durations={"4 s": 1})  # more than all others
+    assert [each.claims.keys() >= {("ipc.pipe", "pipe:99")} for each in findings(builder.model(), PEER)] == [
+        True,
+        False,
+    ]

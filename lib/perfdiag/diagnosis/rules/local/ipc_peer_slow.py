@@ -63,9 +63,8 @@ OTHER_END = "'s other end"
 def peer_slow(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each peer, pipe or pipeline inside the target that takes enough time."""
     own, outside = pipelines(model)
-    small = [row for rows in outside if not worth(model, total_ns(rows)) for row in rows]
     found = 0
-    for rows in [*(rows for rows in outside if worth(model, total_ns(rows))), small]:
+    for rows in _together(model, outside):
         if worth(model, total_ns(rows)):
             found += 1
             yield _in_vain(model, rows) or _finding(model, rows)
@@ -75,6 +74,18 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
             yield inside(model, pipeline)
     if not found:
         yield fine(model, "IPC-PEER-SLOW", "waiting for local processes", PIPE, UNIX)
+
+
+def _together(model: Model, outside: list[list[Row]]) -> list[list[Row]]:
+    """Return the waits by what is told in one finding: ends of which none is worth one, and pipes of which nobody knows
+    the other end, as of a process for each request, unless one of them has half of the waiting."""
+    large = [rows for rows in outside if worth(model, total_ns(rows))]
+    small = [row for rows in outside if rows not in large for row in rows]
+    nameless = [rows for rows in large if rows[0].account == PIPE and not _waker(rows)]
+    whole_ns = sum(map(total_ns, nameless))
+    many = [rows for rows in nameless if 2 * total_ns(rows) < whole_ns]
+    pooled = [row for rows in many for row in rows]
+    return [*(rows for rows in large if rows not in many), *([pooled] if pooled else []), small]
 
 
 def _waker(rows: list[Row]) -> int:
@@ -207,7 +218,8 @@ def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Findi
 def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
     """Return who is waited for, and where (" at pipe 88"): a pipe names nobody, a socket names who made it."""
     if len({row.key for row in rows}) > 1:
-        return f"{len({row.key for row in rows})} local peers", ""
+        nouns = "pipes" if all(row.account == PIPE for row in rows) else "local peers"
+        return f"{len({row.key for row in rows})} {nouns}", ""
     maker = maker_pid(rows[0].key)
     if maker and maker in (waker, _process(rows, waker)):
         return _maker(rows), ""
