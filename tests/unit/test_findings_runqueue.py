@@ -162,6 +162,19 @@ def test_waits_that_are_left_out_of_the_claim_are_said() -> None:
     assert "left out" not in finding(waiting("task:7:backup").model(), "CPU-CONTENTION").evidence[0].text
 
 
+def test_threads_that_are_started_for_little_work_each_are_told_as_such() -> None:
+    """48,000 threads in 8 s, 0.7 ms each: "run as many worker threads as CPUs" is no remedy for who starts them."""
+    builder = Builder(cpus=2).thread("server", tid=100, cpu_user="2 s")
+    builder.row("runq.busy", "own:100:server", durations={"3 ms": 400})
+    builder.exited("server", threads=40_000, processes=0, wall="29 s", runq_busy="26 s", rest="cpu.user")
+    found = finding(builder.model(), "CPU-OVERSUBSCRIBED")
+    assert found.headline == "4,000 threads are started a second, and compete for 2 CPUs"
+    assert "40,000 threads ended; each lived 725 us, 75.0 us on a CPU" in found.evidence[0].text
+    assert found.remedies[0].text.startswith("start fewer threads")
+    lasting = crowd().exited("server", threads=200, processes=0, wall="29 s", runq_busy="26 s", rest="cpu.user")
+    assert "started" not in finding(lasting.model(), "CPU-OVERSUBSCRIBED").headline
+
+
 def test_processes_that_queue_are_told_to_make_and_threads_to_a_pool() -> None:
     def advice(builder: Builder) -> str:
         return finding(builder.model(), "CPU-OVERSUBSCRIBED").remedies[-1].text

@@ -1,11 +1,15 @@
 """Thresholds of threads that wait for a CPU."""
 
-from perfdiag.diagnosis.policy.threshold import Family, duration_ns, factor, share
+from perfdiag.diagnosis.policy.threshold import Family, duration_ns, factor, rate, share
 
 
 class RunqueuePolicy(Family):
     title = "threads that wait for a CPU"
 
+    threads_per_second = rate(
+        500.0,
+        "Starting and ending a thread takes some 50 us: below 500 a second that is less than 3 % of a CPU.",
+    )
     helpers_ns = duration_ns(
         500_000_000,
         "The recorder measures its own threads; its helpers, which read /proc and symbols, take less than this.",

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
-from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
@@ -24,19 +21,19 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
     unnamed,
     what_is_missing,
 )
+from perfdiag.diagnosis.evidence.runqueue.crowd import Crowd, are_many_processes, bound_threads, crowd_of
 from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
-from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns, queued_ns
+from perfdiag.diagnosis.evidence.runqueue.short_threads import short_threads
+from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns
 from perfdiag.diagnosis.evidence.runqueue.waiting_requests import waiting_requests
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
-from perfdiag.diagnosis.evidence.target import cpus_of, subject, usable_cpus
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, plain, together, total_ns, typical_ns, worth
-from perfdiag.facts.cpu_sets import Cpus
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST
-from perfdiag.model.thread_accounts import ThreadLedger
 
 
 @rule(
@@ -67,7 +64,7 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
     requests = waiting_requests(model)
     if requests:
         yield requests
-    competing, crowd = competition(model), _crowd(model)
+    competing, crowd = competition(model), crowd_of(model)
     own = all_ns(competing.own) if crowd.dense else long_ns(competing.own)
     wanted = dict(own)
     others_ns = sum(surely_neighbours(model, competing).values())
@@ -95,7 +92,7 @@ def oversubscribed(model: Model) -> Iterable[Outcome]:
 def _finding(
     model: Model,
     competing: Competition,
-    crowd: _Crowd,
+    crowd: Crowd,
     own: Mapping[str, int],
     wanted: Mapping[str, int],
     inferred_ns: int,
@@ -107,11 +104,11 @@ def _finding(
     crowded = total_ns(competing.neighbours) + others_ns > total_ns(competing.own) + inferred_ns
     said = f" ({duration(inferred_ns)} inferred)" if inferred_ns > ns / 10 else ""
     mostly = f"{duration(inferred_ns)} is inferred from own CPU time: the running threads are unknown"
-    who = "processes" if _many_processes(crowd) else "threads"
+    who, brief = "processes" if are_many_processes(crowd) else "threads", short_threads(model)
     return conclude(
         model,
         claims(wanted),
-        headline=_headline(model, crowd, who),
+        headline=brief.headline(crowd.cpus) if brief else _headline(model, crowd, who),
         claim=(
             f"{subject(model, begin=True)}'s {who} waited {duration(ns)}{said} for CPUs used by each other: on average"
             f" {crowd.runnable:.1f} were runnable on {plural(crowd.cpus, 'CPU')}."
@@ -126,25 +123,26 @@ def _finding(
             "" if crowd.known else "the affinity of its threads was not recorded",
         ],
         evidence=[
+            *([brief.evidence] if brief else []),
             *named_waits(competing.own, "own threads", own),
             *_inferred(inferred_ns, crowd, most_behind_own_ns(model)),
             *host(model),
             *_bound(model, crowd),
         ],
-        remedies=_remedies(model, crowd),
+        remedies=[*([brief.remedy] if brief else []), *_remedies(model, crowd)],
         alternatives=["all threads wake at once, in bursts"],
         verify=time_under(model, "runq.busy"),
         returns=_returns(crowd),
     )
 
 
-def _headline(model: Model, crowd: _Crowd, who: str) -> str:
+def _headline(model: Model, crowd: Crowd, who: str) -> str:
     if crowd.exceeds:
         return f"On average {crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}"
     return f"Own {who} compete for {crowd.cpus} of {plural(model.cpus_online, 'CPU')}: their affinity allows no more"
 
 
-def _is_bound(model: Model, competing: Competition, crowd: _Crowd) -> bool:
+def _is_bound(model: Model, competing: Competition, crowd: Crowd) -> bool:
     """Return whether threads wait behind computing ones on the few CPUs that their affinity allows: work that comes in
     bursts has no more runnable threads than CPUs on average, and waits all the same."""
     online = model.header.host.cpus_online
@@ -152,7 +150,7 @@ def _is_bound(model: Model, competing: Competition, crowd: _Crowd) -> bool:
     return online is not None and crowd.cpus < online and slices
 
 
-def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | None:
+def _bursts(model: Model, competing: Competition, crowd: Crowd) -> Finding | None:
     """Return the finding of many threads woken at once for little work each, else None.
 
     If threads wait for each other several times longer than they run, several become runnable at the same moment.
@@ -161,7 +159,7 @@ def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | No
     ns = sum(own.values())
     if ns < runqueue_policy.burst_factor * ran_ns or not felt(model, ns):
         return None
-    who = "processes" if _many_processes(crowd) else "threads"
+    who = "processes" if are_many_processes(crowd) else "threads"
     return conclude(
         model,
         claims(own),
@@ -186,37 +184,11 @@ def _bursts(model: Model, competing: Competition, crowd: _Crowd) -> Finding | No
     )
 
 
-def _returns(crowd: _Crowd) -> str:
+def _returns(crowd: Crowd) -> str:
     """Return what a fix saves: waiting uses no CPU, so the same work takes the same CPU time."""
-    if _many_processes(crowd):
+    if are_many_processes(crowd):
         return "Only more CPUs or less work finish everything sooner; fewer processes do not."
     return "Fewer threads shorten each piece of work; only more CPUs or less work finish everything sooner."
-
-
-@dataclass(frozen=True)
-class _Crowd:
-    """The threads that share the CPUs of those that queue."""
-
-    threads: Sequence[ThreadLedger]
-    cpus: int
-    runnable: float  # mean number of them on a CPU or ready
-    known: bool  # whether their CPUs were recorded
-    window_ns: int
-
-    @property
-    def dense(self) -> bool:
-        """Whether threads queue all the time, so that even short waits are no handovers."""
-        return self.runnable >= runqueue_policy.dense_factor * self.cpus
-
-    @property
-    def exceeds(self) -> bool:
-        """Whether on average more are runnable than they have CPUs."""
-        return self.runnable > self.cpus + runqueue_policy.oversubscribed_margin_share
-
-    @property
-    def excess_ns(self) -> int:
-        """The waiting they must have even with these CPUs to themselves."""
-        return round((self.runnable - self.cpus) * self.window_ns) if self.exceeds else 0
 
 
 def _take_from_unnamed(wanted: dict[str, int], unnamed: dict[str, int], excess_ns: int) -> int:
@@ -230,7 +202,7 @@ def _take_from_unnamed(wanted: dict[str, int], unnamed: dict[str, int], excess_n
     return taken
 
 
-def _own_part(competing: Competition, crowd: _Crowd) -> float:
+def _own_part(competing: Competition, crowd: Crowd) -> float:
     """Return which part of the waits without a name can be for own threads: no more than of those with one, or than of
     their CPUs' time these threads had."""
     own_ns, others_ns = total_ns(competing.own), total_ns(competing.neighbours)
@@ -239,7 +211,7 @@ def _own_part(competing: Competition, crowd: _Crowd) -> float:
     return min(1.0, max(named, ran))
 
 
-def _inferred(inferred_ns: int, crowd: _Crowd, most_ns: int) -> list[Evidence]:
+def _inferred(inferred_ns: int, crowd: Crowd, most_ns: int) -> list[Evidence]:
     if not inferred_ns:
         return []
     return [
@@ -253,29 +225,9 @@ def _inferred(inferred_ns: int, crowd: _Crowd, most_ns: int) -> list[Evidence]:
     ]
 
 
-def _crowd(model: Model) -> _Crowd:
-    ranked = sorted(model.threads, key=queued_ns, reverse=True)
-    wanted = runqueue_policy.queueing_threads_share * sum(map(queued_ns, ranked))
-    before = itertools.accumulate(map(queued_ns, ranked), initial=0)
-    queueing = [thread for thread, so_far in zip(ranked, before, strict=False) if so_far < wanted]
-    sets = [cpus_of(model, thread) for thread in queueing]
-    known = [cpus for cpus in sets if cpus]
-    if not known or len(known) < len(sets):
-        # The affinity of children and ended threads is unknown: usually it is the target's.
-        threads, cpus = list(model.threads), usable_cpus(model)
-    else:
-        allowed = Cpus.together(known)
-        threads = [thread for thread in model.threads if (cpus_of(model, thread) or allowed) <= allowed]
-        cpus = min(len(allowed), model.cpus_online)
-    could_run_ns = sum(queued_ns(thread) + on_cpu_ns(thread) for thread in threads)
-    return _Crowd(
-        threads, cpus, could_run_ns / model.window_ns if model.window_ns else 0.0, bool(known), model.window_ns
-    )
-
-
-def _bound(model: Model, crowd: _Crowd) -> list[Evidence]:
+def _bound(model: Model, crowd: Crowd) -> list[Evidence]:
     """Name the threads with an affinity of their own, set by the program or by taskset."""
-    bound = _bound_threads(model, crowd)
+    bound = bound_threads(model, crowd)
     if not bound:
         return []
     names = ", ".join(dict.fromkeys(plain(thread.comm) for thread in bound[:3]))
@@ -289,26 +241,10 @@ def _bound(model: Model, crowd: _Crowd) -> list[Evidence]:
     ]
 
 
-def _bound_threads(model: Model, crowd: _Crowd) -> list[ThreadLedger]:
-    facts = model.facts.processes
-    return [
-        thread
-        for thread in crowd.threads
-        if thread.pid in facts and thread.tid in (facts[thread.pid].thread_cpus or {})
-    ]
-
-
-def _many_processes(crowd: _Crowd) -> bool:
-    """Return whether processes queue behind each other (a build, xargs), rather than the threads of one."""
-    # Ended processes are folded under pid 0: divide by their number.
-    by_process = sums_by_key((each.pid, queued_ns(each) // max(1, each.processes)) for each in crowd.threads)
-    return 2 * max(by_process.values(), default=0) < sum(map(queued_ns, crowd.threads))
-
-
-def _remedies(model: Model, crowd: _Crowd) -> list[Remedy]:
-    bound = _bound_threads(model, crowd)
+def _remedies(model: Model, crowd: Crowd) -> list[Remedy]:
+    bound = bound_threads(model, crowd)
     wider = next((remedy for thread in bound if (remedy := widened_affinity(model, thread))), widened_affinity(model))
-    if _many_processes(crowd):
+    if are_many_processes(crowd):
         advice = (
             f"add CPUs, or do less work; as many processes as CPUs (make -j{crowd.cpus}, xargs -P {crowd.cpus}) finish"
             " each piece sooner, but not everything"
