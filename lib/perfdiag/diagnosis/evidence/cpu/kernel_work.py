@@ -26,6 +26,7 @@ LOCK_SPINS = (
 )
 # Kinds that tell what calls to others cost on CPUs.
 LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "receiving packets"
+BREAKPOINTS = "breakpoints of a tracer (uprobes) or debugger"
 GENERAL = "make fewer, larger system calls, and reuse memory"
 
 # What recordings have for code of the kernel that it knows no symbol of: only compiled classic filters have none.
@@ -64,6 +65,12 @@ AWAITED = (
 # The first matching kind counts: special kinds stand before general ones.
 KINDS = (
     Kind("kernel locks held by other CPUs", LOCK_SPINS),
+    Kind(
+        BREAKPOINTS,
+        ("asm_exc_int3", "exc_debug_user", "uprobe_", "handle_swbp", "el0_brk64", "el0_dbg", "el0_softstp"),
+        "find who probes its functions, and end that: perf probe -l, bpftool perf list, cat"
+        " /sys/kernel/tracing/uprobe_events; a debugger shows as TracerPid in /proc/PID/status",
+    ),
     Kind(
         "polling a ring of io_uring (SQPOLL)",
         ("io_sq_thread",),

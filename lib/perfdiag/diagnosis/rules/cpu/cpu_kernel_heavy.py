@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from perfdiag.diagnosis.evidence.cpu.kernel_work import GENERAL, LOCK_SPINS, Work, remedies, work
+from perfdiag.diagnosis.evidence.cpu.kernel_work import BREAKPOINTS, GENERAL, LOCK_SPINS, Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     FUNCTIONS,
@@ -137,13 +137,13 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
     return conclude(
         model,
         {"cpu.kernel": kernel},
-        headline=f"{subject(model, begin=True)} computes in the kernel{f': {found[0].name}' if found else ''}",
+        headline=f"{subject(model, begin=True)} computes in the kernel{_for_what(found)}",
         claim=(
             f"{subject(model, begin=True)} spends {percent(kernel / model.busy_ns)} of its busy time in the"
             f" kernel{mostly}."
         ),
         mechanism=Mechanism.WORK,
-        departs=False,
+        departs=any(each.name == BREAKPOINTS and each.proven for each in found),  # others', and of no use to the target
         doubts=[*sample_limits(model, samples, kernel=True), split_limit(error)],
         evidence=[
             Evidence(
@@ -159,6 +159,15 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
         alternatives=["another tool traces, audits or filters system calls"],
         verify=less(model, "cpu.kernel", kernel),
     )
+
+
+def _for_what(found: Sequence[Work]) -> str:
+    """Return ": mapping and unmapping memory" where that is most of it, else the largest kinds with their parts."""
+    if not found:
+        return ""
+    if found[0].part.share >= cpu_policy.hot_spot_share:
+        return f": {found[0].name}"
+    return f": {', '.join(f'{each.name} {percent(each.part.share)}' for each in found)}"
 
 
 def _paths(samples: CpuSamples, found: Sequence[Work]) -> list[Evidence]:
