@@ -130,3 +130,16 @@ def test_the_daemon_of_a_mount_of_user_space_is_named_by_the_waits_it_ended() ->
         "-lname /dev/fuse" in remedy(100) and "--pid DAEMON" in remedy(100) and "--pid DAEMON" in remedy(0)
     )  # itself, or nobody known
     assert "900" not in remedy(900, MOUNT)  # behind NFS nobody of this host answers
+
+
+def test_a_daemon_of_this_host_that_takes_its_time_is_not_fast() -> None:
+    """squashfuse decompressed a megabyte for each read of 4 KiB, 1.5 ms each: "too many; it is fast"."""
+    answers = {"durations": {"1.5 ms": 634}, "waker_tid": 700, "waker_count": 634, "waker_comm": "squashfuse"}
+    builder = Builder().thread(cpu_user="100 ms").row("remote.fs", "mount:0:60", **answers)  # type: ignore[arg-type]
+    found = finding(builder.fact("/proc/100/mountinfo", MOUNTS).model(), "FS-REMOTE-SLOW")
+    assert found.severity is Severity.INFO and found.headline.startswith("634 answers of squashfuse (700) for ")
+    assert found.remedies[0].text.startswith("diagnose the daemon of the mount, squashfuse (700)")
+    soon = (
+        Builder().thread(cpu_user="100 ms").row("remote.fs", "mount:0:60", **answers | {"durations": {"60 us": 9000}})
+    )  # type: ignore[arg-type]
+    assert "it is fast" in finding(soon.fact("/proc/100/mountinfo", MOUNTS).model(), "FS-REMOTE-SLOW").headline

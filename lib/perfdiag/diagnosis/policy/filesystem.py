@@ -39,6 +39,10 @@ class FilesystemPolicy(Family):
         5_000_000,
         "One answer needs a round trip (under 1 ms inside a site) and at most one disk seek (4 ms).",
     )
+    local_answer_ns = duration_ns(
+        500_000,
+        "A process of this host that has what is asked for answers in two switches, 20 to 100 us: more is work.",
+    )
     stall_ns = duration_ns(
         134_217_728,
         "Waits from 134 ms on (a bucket's edge) are no disk access: retransmission, a stopped server, a "

@@ -86,7 +86,14 @@ def _slow(model: Model, rows: Sequence[Row], *, others: int) -> Finding:
         for thread, wait in still_waiting(model, *REMOTE, part=filesystem_policy.hanging_share)
         if wait.object in keys
     ]
+    who, daemon = _daemon(model, rows)
     severity, claim, mechanism, headline = _remote_claim(model, name, whole, len(hanging), several=bool(others))
+    works = fstype.startswith("fuse") and bool(who) and typical >= filesystem_policy.local_answer_ns
+    if works and mechanism is Mechanism.MANY:
+        mechanism, headline = (
+            Mechanism.OTHERS,
+            f"{whole.count:,} answers of {who} for {brief(name)} take {about(typical)}",
+        )
     stalled = share_above(whole, filesystem_policy.stall_ns)
     evidence = [waits(whole, "answers")]
     if stalled:
@@ -100,7 +107,7 @@ def _slow(model: Model, rows: Sequence[Row], *, others: int) -> Finding:
         severity=severity,
         doubts=["" if fstype else "the mount is unknown"],
         evidence=evidence,
-        remedies=_remote_remedies(fstype, typical, _daemon(model, rows)),
+        remedies=_remote_remedies(fstype, typical, who, daemon, works=works),
         alternatives=[
             "the network to the server (retransmissions, a full link)",
             "the server's own disk, CPU or memory",
@@ -153,23 +160,23 @@ def _name_of(row: Row, mount: Mount | None) -> str:
 
 
 def _daemon(model: Model, rows: Sequence[Row]) -> tuple[str, str]:
-    """Return (", python3 (77)", "77") of the thread that answers for a mount of user space."""
+    """Return ("python3 (77)", "77") of the thread that answers for a mount of user space; "" where nobody knows."""
     own = {thread.tid for thread in model.threads}
     ended = [row for row in rows if row.waker_tid and row.waker_tid not in own]
     tid = max(ended, key=lambda row: row.waker_count).waker_tid if ended else 0
     if tid:
-        return f", {ended_by(model, rows, tid)}", str(tid)
-    return " (find /proc/[0-9]*/fd -lname /dev/fuse shows it)", "DAEMON"
+        return ended_by(model, rows, tid), str(tid)
+    return "", "DAEMON"
 
 
-def _remote_remedies(fstype: str, typical: int, daemon: tuple[str, str]) -> list[Remedy]:
+def _remote_remedies(fstype: str, typical: int, who: str, daemon: str, *, works: bool) -> list[Remedy]:
     if fstype.startswith("fuse"):
-        who, pid = daemon
-        first = fix(f"diagnose the daemon of the mount{who}: perfdiag latency --pid {pid}")
+        which = f", {who}" if who else " (find /proc/[0-9]*/fd -lname /dev/fuse shows it)"
+        first = fix(f"diagnose the daemon of the mount{which}: perfdiag latency --pid {daemon}")
     elif fstype.startswith("nfs"):
         first = fix("run mountstats --nfs (queue, wire and server per call), then check the server's disk and CPU")
     else:
         first = fix("check the server's CPU and disk, and the network to it")
-    if typical < filesystem_policy.slow_answer_ns:
+    if typical < filesystem_policy.slow_answer_ns and not works:
         return [fix("make fewer round trips: keep small files, locks and databases local; copy whole files"), first]
     return [first, fix("keep files with many small synchronous operations on a local file system")]
