@@ -99,6 +99,16 @@ def test_who_reads_none_is_idle_too_unless_it_works_more_than_those_that_do(cpu_
     assert parked_threads.parked_ns(model) == unknown
 
 
+def test_what_a_runtime_computes_for_itself_is_nobodys_work() -> None:
+    """A Java server that answered all it was asked could not be told: its compiler ran longer than its pool."""
+
+    def compiled(builder: Builder) -> None:
+        builder.thread("C1 CompilerThre", cpu_user="90 ms", wait_work="9 s")
+        builder.thread("idle-timeout-ta", cpu_user="2 ms").row("wait.parked", "futex:9", "9 s", count=10)
+
+    assert parked_threads.parked_ns(pool(more=compiled)) == 40 * MS
+
+
 def test_others_may_wait_for_anything() -> None:
     assert parked_threads.parked_ns(pool(readers=False)) == 36 * S
     assert parked_threads.parked_ns(pool(declined=1)) == 36 * S

@@ -15,6 +15,7 @@ from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import busy_ns_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.futexes import joins
+from perfdiag.model.waits.idle_runtime_threads import WORK
 from perfdiag.model.waits.receiving_calls import CALL
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED
@@ -64,7 +65,7 @@ def _without_requests_ns(model: Model) -> int:
     """Return how long threads of a server were blocked while nobody waited for them, at least.
 
     One thread works at each request at a time.  Threads that read no requests may have work of their own if they are
-    busier than those that do.
+    busier than those that do; a runtime's own, which wait for work in functions known by name, have none.
     """
     served = [each.line for each in model.exchanges if each.served]
     if not model.measured("requests") or not_followed(model) or any(line.early or line.declined for line in served):
@@ -72,7 +73,9 @@ def _without_requests_ns(model: Model) -> int:
     asleep = {id(thread) for thread in asleep_all_along(model)}
     awake = [each for each in model.threads if id(each) not in asleep]
     readers = [each for each in awake if each.requests_read]
-    if not readers or 2 * sum(map(busy_ns_of, readers)) < model.busy_ns:
+    of_runtime = [each for each in model.threads if 2 * each.ns(WORK) > each.wall_ns]
+    busy_ns = model.busy_ns - sum(map(busy_ns_of, of_runtime))
+    if not readers or 2 * sum(map(busy_ns_of, readers)) < busy_ns:
         awake = readers
     awaited_ns = sum(line.sum_ns + line.open * line.oldest_ns for line in served)
     awaited_ns += sum(line.unanswered * (line.unanswered_longest_ns or model.window_ns) for line in served)
