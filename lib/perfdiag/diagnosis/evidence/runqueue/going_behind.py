@@ -19,6 +19,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import is_loopback
 
 NAMED = 3
+SEVERAL = 2
 YIELDING_NICE = 10
 UNITS = (".service", ".scope", ".slice")  # of systemd
 
@@ -37,10 +38,11 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
     seen = model.facts.competitors
     known = [(comm, pid) for comm, pid in named if pid in seen]
     living = [(comm, pid) for comm, pid in known if not seen[pid].ended][:NAMED]
-    if not known or (not living and len(known) < len(named)):
-        return _by_looking(model, named[:NAMED])
     if not living:
-        return _starter(known)
+        # Several of that name had ended, and none was met that lived: it comes and goes.
+        of_first = [(comm, pid) for comm, pid in known if comm == named[0][0]]
+        ended = known and len(known) == len(named) or len(of_first) >= SEVERAL
+        return _starter(of_first or known) if ended else _by_looking(model, named[:NAMED])
     means = groups_by_key((_means(model, seen[pid]), (comm, pid)) for comm, pid in living)
     return "; ".join(_command(model, each, who) for each, who in means.items())
 
