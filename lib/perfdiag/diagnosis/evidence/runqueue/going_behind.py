@@ -41,7 +41,7 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
     if not living:
         # Several of that name had ended, and none was met that lived: it comes and goes.
         of_first = [(comm, pid) for comm, pid in known if comm == named[0][0]]
-        ended = known and len(known) == len(named) or len(of_first) >= SEVERAL
+        ended = len(of_first) >= SEVERAL or 0 < len(known) == len(named)
         return _starter(of_first or known) if ended else _by_looking(model, named[:NAMED])
     means = groups_by_key((_means(model, seen[pid]), (comm, pid)) for comm, pid in living)
     return "; ".join(_command(model, each, who) for each, who in means.items())
