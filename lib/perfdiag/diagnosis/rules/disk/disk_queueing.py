@@ -57,7 +57,6 @@ from perfdiag.model.model import Model
     remedies="Find the other users of the disk, change the scheduler, send fewer requests at once, or add disks.",
     verify=("With --full, requests spend less than half of their time in the queue; aqu-sz in iostat -x 1 is smaller."),
     beats=("DISK-FLUSH-SLOW", "DISK-READ-SLOW", "DISK-WRITE-SLOW"),
-    met=False,
 )
 def queueing(model: Model) -> Iterable[Outcome]:
     """Join queue and service time of requests with the target's waits, by device and kind of wait."""

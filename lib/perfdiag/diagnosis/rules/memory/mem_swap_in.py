@@ -49,7 +49,6 @@ LOW_SWAPPINESS = 10
     alternatives="A past shortage, a cgroup limit (MEM-CGROUP-LIMIT), or swap on a slow device.",
     remedies="Add memory, use less, lower vm.swappiness, or put swap on a fast device or zram.",
     verify="si and so in vmstat 1 stay at 0.",
-    met=False,
 )
 def swap_in(model: Model) -> Iterable[Outcome]:
     """Judge swap-in waits by swap traffic."""
