@@ -15,6 +15,7 @@ from perfdiag.diagnosis.evidence.runqueue.going_behind import go_behind
 from perfdiag.diagnosis.rule import Finding, RemedyKind
 from perfdiag.facts.host_facts import CpuGroup, Facts
 
+from unit.support import Builder
 from unit.support.facts import error, lines
 from unit.support.judging import finding, knowing
 from unit.support.known import blank
@@ -113,6 +114,30 @@ def test_who_may_answer_the_targets_calls_on_this_host_is_told_apart() -> None:
         builder = waiting("task:7:x").exchange(peer, "connected", {"2 ms": 20})
         text = finding(knowing(builder.model(), processes={100: process("0-3")}), "CPU-CONTENTION").remedies[-1].text
         assert text.startswith(f"lower the priority of x (7){', unless it answers' if here else ': renice'}"), text
+
+
+def test_who_answers_the_target_is_never_lowered() -> None:
+    """The server of a unix socket was told to yield, "unless it answers": its client lost most of its answers."""
+
+    def advice(*keys: str, **waker: Any) -> str:
+        builder = Builder().thread("client", cpu_user="1 s").row("runq.busy", keys[0], durations={"3 ms": 400})
+        for key in keys[1:]:
+            builder.row("runq.busy", key, durations={"3 ms": 200})
+        builder.row("ipc.unix", "unix:7:server", durations={"5 ms": 100}, **waker)
+        return finding(knowing(builder.model(), processes={100: process("0-3")}), "CPU-CONTENTION").remedies[-1].text
+
+    assert advice("task:7:server").startswith("give the target and who answers it, server (7), more CPUs")
+    woken = {"waker_tid": 9, "waker_count": 90, "waker_comm": "worker", "waker_pid": 8}
+    assert "worker (8)" in advice("task:8:worker", **woken) and "renice" not in advice("task:8:worker", **woken)
+    other = advice("task:8:worker", "task:6:hog", **woken)
+    assert other.startswith("lower the priority of hog (6)") and "worker" not in other
+    assert "lower" not in advice("task:1:systemd"), "init goes behind nobody"
+
+
+def test_a_command_passes_over_who_listens_where_the_target_calls() -> None:
+    builder = waiting("task:7:x").exchange("peer:127.0.0.1:23212", "connected", {"2 ms": 20})
+    text = finding(knowing(builder.model(), processes={100: process("0-3")}), "CPU-CONTENTION").remedies[-1].text
+    assert "ss -Hltnp 'sport = :23212' | grep -q pid=7, || { renice -n 10" in text
 
 
 def test_who_is_in_the_session_of_the_target_is_not_lowered_together_with_it() -> None:

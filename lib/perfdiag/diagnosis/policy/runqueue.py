@@ -10,6 +10,10 @@ class RunqueuePolicy(Family):
         500.0,
         "Starting and ending a thread takes some 50 us: below 500 a second that is less than 3 % of a CPU.",
     )
+    lowered_share = share(
+        0.1,
+        "Of the waiting: whoever had the CPU for less of it is told, but no command lowers its priority.",
+    )
     helpers_ns = duration_ns(
         500_000_000,
         "The recorder measures its own threads; its helpers, which read /proc and symbols, take less than this.",

@@ -15,11 +15,14 @@ from perfdiag.diagnosis.evidence.target import is_shared, is_weighed_by_session,
 from perfdiag.facts.cgroup import Weight
 from perfdiag.facts.competitors import REAL_TIME, Competitor
 from perfdiag.facts.process import IDLE_POLICY
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import is_loopback
+from perfdiag.model.waits.unix_ends import UNIX, maker_pid
+from perfdiag.recording.accounts import PIPE
 
 NAMED = 3
 SEVERAL = 2
+INIT = 1  # of any host or container
 YIELDING_NICE = 10
 UNITS = (".service", ".scope", ".slice")  # of systemd
 
@@ -35,6 +38,11 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
     ended, or by a command that looks."""
     if not named:
         return "lower the CPU weight of these processes, limit them with a quota, or move them to other CPUs"
+    serving = answering(model)
+    if all(pid in serving for _, pid in named):
+        who = ", ".join(f"{comm} ({pid})" for comm, pid in named[:NAMED])
+        return f"give {subject(model)} and who answers it, {who}, more CPUs, or CPUs of their own (taskset, cpuset)"
+    named = [(comm, pid) for comm, pid in named if pid not in serving]
     seen = model.facts.competitors
     known = [(comm, pid) for comm, pid in named if pid in seen]
     living = [(comm, pid) for comm, pid in known if not seen[pid].ended][:NAMED]
@@ -45,6 +53,15 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
         return _starter(of_first or known) if ended else _by_looking(model, named[:NAMED])
     means = groups_by_key((_means(model, seen[pid]), (comm, pid)) for comm, pid in living)
     return "; ".join(_command(model, each, who) for each, who in means.items())
+
+
+@once
+def answering(model: Model) -> frozenset[int]:
+    """Return the processes outside the target that end its waits at pipes and sockets of this host, or made the other
+    ends: the target waits for what they do, and is slower if they are.  init goes behind nobody either."""
+    rows = model.rows_of(PIPE, UNIX, "net.receive")
+    found = {pid for row in rows for pid in (row.waker_pid or row.waker_tid, maker_pid(row.key)) if pid}
+    return frozenset(found | {INIT})
 
 
 def _starter(ended: Sequence[tuple[str, int]]) -> str:
@@ -109,7 +126,7 @@ def _competes_by_session(model: Model, seen: Competitor) -> bool:
 
 def _command(model: Model, means: _Means, who: Sequence[tuple[str, int]]) -> str:
     names = ", ".join(f"{comm} ({pid})" for comm, pid in who)
-    command = means.command
+    command = f"{_guard(model)}{means.command}" if "$pid" in means.command else means.command
     if len(who) == 1:
         command = command.replace("$pid", str(who[0][1]))
     elif "$pid" in command:
@@ -123,11 +140,12 @@ def _by_looking(model: Model, named: Sequence[tuple[str, int]]) -> str:
     who = ", ".join(f"{comm} ({pid})" for comm, pid in named)
     own = min(model.facts.processes, default=0)
     pid = "$pid" if len(named) > 1 else str(named[0][1])
-    yields = f"renice -n 10 -p $(ls /proc/{pid}/task)"
+    yields, guard = f"renice -n 10 -p $(ls /proc/{pid}/task)", _guard(model).replace("$pid", pid)
     if sessions := _sessions(model):
         names = " ".join(f"-e '/autogroup-{session} '" for session in sessions)
         # The file of a process that is in no session's group is empty: its own nice value counts.
         yields = f"if grep -qv {names} /proc/{pid}/autogroup; then echo 10 >/proc/{pid}/autogroup; else {yields}; fi"
+    yields = f"{guard}{{ {yields}; }}" if guard else yields
     if len(named) > 1:
         yields = f"for pid in {' '.join(str(each) for _, each in named)}; do {yields}; done"
     pids = ",".join(str(each) for each in [*(each for _, each in named), *([own] if own else [])])
@@ -140,11 +158,26 @@ def _by_looking(model: Model, named: Sequence[tuple[str, int]]) -> str:
 
 def _unless(model: Model, several: bool) -> str:
     """Return the condition that they do not serve the target: who is asked on this host may be any of them."""
-    asked = {each.line.object for each in model.exchanges if each.line.direction == "connected" and each.line.count}
-    addresses = {object.removeprefix("peer:").rpartition(":")[0] for object in asked}
-    here = any(map(is_loopback, addresses)) or any(object.startswith("unix:") for object in asked)
+    here = _ports_here(model) or any(object.startswith("unix:") for object in _asked(model))
     answers = "they answer" if several else "it answers"
     return f", unless {answers} calls of {subject(model)}" if here else ""
+
+
+def _guard(model: Model) -> str:
+    """Return the begin of a command that passes over `$pid` if it listens where the target calls on this host."""
+    ports = sorted(_ports_here(model))
+    where = f" '{' or '.join(f'sport = :{port}' for port in ports)}'" if len(ports) <= NAMED else ""
+    return f"ss -Hltnp{where} | grep -q pid=$pid, || " if ports else ""
+
+
+def _ports_here(model: Model) -> set[str]:
+    """Return the TCP ports of this host that the target calls."""
+    peers = (object.removeprefix("peer:").rpartition(":") for object in _asked(model) if object.startswith("peer:"))
+    return {port for address, _, port in peers if is_loopback(address)}
+
+
+def _asked(model: Model) -> set[str]:
+    return {each.line.object for each in model.exchanges if each.line.direction == "connected" and each.line.count}
 
 
 def _sessions(model: Model) -> list[int]:

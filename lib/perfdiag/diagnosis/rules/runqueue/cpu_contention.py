@@ -230,7 +230,8 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
     ][:1]
     found += [_niced(model, pid, nice) for pid, nice in (yielding(model) or perhaps_yielding(model)).items()][:1]
     parts = _by_comm(rows)
-    felt = [comm for comm, _ in _felt(parts, sum(parts.values()) + inferred_ns)]
+    whole = sum(parts.values()) + inferred_ns
+    felt = [comm for comm, ns in _felt(parts, whole) if ns >= runqueue_policy.lowered_share * whole]
     pids = _pids(rows)
     named = [(plain(comm), pid) for comm in felt if not _of_kernel(comm) for pid in pids[comm] if pid]
     weighed = more_weight(model, [pid for _, pid in named])
