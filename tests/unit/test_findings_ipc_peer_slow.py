@@ -282,3 +282,30 @@ def test_pipes_of_which_nobody_knows_the_other_end_are_one_finding() -> None:
         True,
         False,
     ]
+
+
+def sleeps(other_pid: int) -> Builder:
+    """A thread that waits at a pipe for another one, of its process or of another, that sleeps before each answer."""
+    builder = Builder().thread("client", tid=100, cpu_user="100 ms")
+    woken = {"waker_tid": 101, "waker_count": 50, "waker_pid": other_pid}
+    builder.row("ipc.pipe", "pipe:5", durations={"180 ms": 50}, **woken)  # type: ignore[arg-type]
+    return builder.thread("server", pid=other_pid, tid=101, wait_timer="9900 ms", cpu_user="100 ms")
+
+
+def test_threads_that_wait_for_one_that_sleeps_are_not_acquitted() -> None:
+    """"None limits the others", and no problem, while the thread that answered slept for 99 % of the time."""
+    model = sleeps(100).model()
+    found = finding(model, PEER)
+    assert found.mechanism is Mechanism.UNDETERMINED and "which sleep" in found.headline
+    assert "sleeping 99 %" in found.evidence[1].text and found.remedies[0].text.startswith("shorten the sleep")
+    assert decide(model, diagnose(model)).kind is Kind.CANNOT_TELL
+
+
+def test_stages_of_one_name_are_told_with_the_least_and_the_most() -> None:
+    """"python3 0 %" was the only number for two processes of which one waited for 99 % of its life."""
+    builder = sleeps(101)
+    assert "client 90 %" in finding(builder.model(), PEER).evidence[1].text
+    alike = Builder().thread("python3", tid=100, cpu_user="100 ms")
+    alike.row("ipc.pipe", "pipe:5", durations={"180 ms": 50}, waker_tid=101, waker_count=50, waker_pid=101)
+    alike.thread("python3", pid=101, tid=101, cpu_user="9900 ms")
+    assert "python3 0 % to 90 %" in finding(alike.model(), PEER).evidence[1].text

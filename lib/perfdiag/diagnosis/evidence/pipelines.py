@@ -16,6 +16,8 @@ from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.unix_ends import UNIX, maker_pid
 from perfdiag.recording.accounts import OF_CPUS, PIPE
 
+STAGES_TOLD = 4
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -45,11 +47,9 @@ class Pipeline:
     @property
     def waiting_words(self) -> str:
         """How much of its life each stage waits for others."""
-        waiting: dict[str, float] = {}  # of a script that runs the same pipeline again and again, the first of a name
-        for stage in self.stages:
-            waiting.setdefault(plain(stage.thread.comm), stage.waiting)
-        stages = ", ".join(f"{name} {percent(part)}" for name, part in list(waiting.items())[:4])
-        return f"part of its time that each stage waits for others: {stages}"
+        waiting = groups_by_key((plain(stage.thread.comm), percent(stage.waiting)) for stage in self.stages)
+        stages = [f"{name} {' to '.join(dict.fromkeys((of[0], of[-1])))}" for name, of in waiting.items()]
+        return f"part of its time that each stage waits for others: {', '.join(stages[:STAGES_TOLD])}"
 
     @property
     def workers(self) -> Sequence[Stage]:

@@ -1,6 +1,6 @@
 """Processes of the target that wait for each other at pipes and unix sockets: which one the others wait for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, par
 from perfdiag.diagnosis.evidence.stops import STOPPED, who_and_remedy
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import local_policy, network_policy
+from perfdiag.diagnosis.policy import general_policy, local_policy, network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Relation, Remedy, Severity
 from perfdiag.diagnosis.significance import (
     by_key,
@@ -43,7 +43,7 @@ def inside(model: Model, pipeline: Pipeline) -> Finding:
         severity=severity,
         evidence=[
             waits(together(pipeline.rows), f"waits inside {subject(model)}"),
-            *(_stage_evidence(pipeline) if len(pipeline.stages) > 1 else _ended_inside(model, pipeline)),
+            *(_stage_evidence(pipeline) if pipeline.works else _ended_inside(model, pipeline)),
         ],
         remedies=[remedy],
         verify=time_under(model, *dict.fromkeys(row.account for row in pipeline.rows)),
@@ -55,6 +55,8 @@ def inside(model: Model, pipeline: Pipeline) -> Finding:
 def _judgement(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy, Mechanism, str]:
     """Return the severity, sentences and remedy for processes of the target that wait for each other."""
     works = pipeline.works
+    if works is None and mostly_sleeps(_ends(model, pipeline.rows)):
+        return _of_sleepers(model, pipeline)
     if works is None:
         return (
             Severity.INFO,
@@ -131,6 +133,19 @@ def _of_a_sleeper(
     return Severity.INFO, claim, shorten, Mechanism.UNDETERMINED, headline
 
 
+def _of_sleepers(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remedy, Mechanism, str]:
+    """Return the same where several share the work, or threads of one process, and those that end the waits sleep."""
+    members = _members(pipeline)
+    claim = (
+        f"{members} of {subject(model)} wait for each other at pipes or sockets for {duration(pipeline.ns)}, and those"
+        f" that end the waits mostly sleep on a timer ({ASLEEP}). It is unknown whether the others wait for work or for"
+        " an answer."
+    )
+    shorten = fix(f"shorten the sleep, or wait for the event itself; {with_stacks(model, 'shows where they sleep')}")
+    headline = f"{members} wait at pipes or sockets for others of the target, which sleep: for work or for an answer"
+    return Severity.INFO, claim, shorten, Mechanism.UNDETERMINED, headline
+
+
 def _asked_ns(model: Model, pipeline: Pipeline, sleeper: Stage) -> int:
     """Return how long the others waited for answers, or for room to write; all other waits may be for work."""
     others = by_key(row for row in pipeline.rows if row.pid != sleeper.thread.pid)
@@ -158,22 +173,31 @@ def _members(pipeline: Pipeline) -> str:
 
 def _ended_inside(model: Model, pipeline: Pipeline) -> list[Evidence]:
     """Return what the threads that end the waits do, besides waiting themselves."""
-    tids = {row.waker_tid for row in pipeline.rows}
-    sums = sums_by_key(
+    sums = _ends(model, pipeline.rows)
+    if not sums:
+        return []
+    return [Evidence(f"threads that end the waits: {top(sums)}", float(sum(sums.values())), "ns", "ledger")]
+
+
+def _ends(model: Model, rows: Sequence[Row]) -> dict[str, int]:
+    """Return what the threads that end most of the waiting do, by account, besides waiting themselves."""
+    least_ns = general_policy.fault_share * total_ns(rows)
+    tids = {row.waker_tid for row in rows if row.distribution.sum_ns >= least_ns}
+    return sums_by_key(
         (name, total.ns)
         for thread in model.threads
         if thread.tid and thread.tid in tids
         for name, total in thread.accounts.items()
         if name not in (PIPE, UNIX)
     )
-    if not sums:
-        return []
-    return [Evidence(f"threads that end the waits: {top(sums)}", float(sum(sums.values())), "ns", "ledger")]
+
+
+def mostly_sleeps(sums: Mapping[str, int]) -> bool:
+    """Return whether most of this time was spent asleep on a timer."""
+    return 2 * sums.get(ASLEEP, 0) > sum(sums.values())
 
 
 def _stage_evidence(pipeline: Pipeline) -> list[Evidence]:
-    if not pipeline.stages:
-        return []
     return [Evidence(pipeline.waiting_words, pipeline.stages[0].waiting, "share", "ledger")]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.fix_checks import less, shorter
-from perfdiag.diagnosis.evidence.local.awaited_members import inside
+from perfdiag.diagnosis.evidence.local.awaited_members import ASLEEP, inside, mostly_sleeps
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.pipelines import UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
@@ -120,7 +120,10 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         came += f" for {who}" if where and who not in whom else ""
         may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
         return silent(model, rows, whom, measure, came=came, may=may)
-    headline, claim, mechanism = _said(model, whole, who, where, slow=slow, asked=asked, writes=writes, in_turn=in_turn)
+    sleeping = bool(in_turn) and mostly_sleeps(_done_by_others(model, rows))
+    headline, claim, mechanism = _said(
+        model, whole, who, where, slow=slow, asked=asked, writes=writes, in_turn=in_turn, sleeping=sleeping
+    )
     hanging = sum(len(still_waiting(model, PIPE, UNIX, key=key)) for key in keys)
     if hanging:
         claim += f" {hanging} of the threads still waited at the end."
@@ -137,7 +140,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
             "that it writes is inferred from sampled stacks" if writes and slow and sampled else "",
         ],
         evidence=evidence,
-        remedies=[fix(measure)],
+        remedies=[fix("read what this report says of those threads") if in_turn else fix(measure)],
         alternatives=[] if writes or in_request else ["a worker that waits for its next job"],
         verify=_check(model, whole, f"for {who}{where}", writes=writes),
         others=_others(rows, waker),
@@ -159,7 +162,16 @@ def _check(model: Model, whole: Distribution, whom: str, *, writes: bool) -> str
 
 
 def _said(
-    model: Model, whole: Distribution, who: str, where: str, *, slow: bool, asked: bool, writes: bool, in_turn: str
+    model: Model,
+    whole: Distribution,
+    who: str,
+    where: str,
+    *,
+    slow: bool,
+    asked: bool,
+    writes: bool,
+    in_turn: str,
+    sleeping: bool,
 ) -> tuple[str, str, Mechanism]:
     """Return headline, claim and mechanism of waits at one other end."""
     other_end, mechanism = brief(who.removesuffix(OTHER_END)), Mechanism.OTHERS
@@ -169,6 +181,10 @@ def _said(
             f"Threads wait {duration(whole.sum_ns)} at {who.removesuffix(OTHER_END)}. Several threads end these"
             f" waits in turn, perhaps those of {in_turn}, which this report covers, too."
         )
+        if sleeping:
+            mechanism = Mechanism.UNDETERMINED
+            headline = f"Threads wait at {other_end} for others, perhaps of the target, which sleep"
+            claim += f" These mostly sleep on a timer ({ASLEEP}): it is unknown whether somebody waits for them."
     elif not slow and not asked:
         headline, mechanism = f"Threads wait for {other_end} often, but not long", Mechanism.MANY
         claim = (
@@ -268,6 +284,14 @@ def _others(rows: list[Row], waker: int) -> list[Other]:
         return [Other(waker, plain(comm), Relation.PEER)]
     pid = maker_pid(rows[0].key)
     return [Other(pid, "", Relation.PEER)] if pid and len({row.key for row in rows}) == 1 else []
+
+
+def _done_by_others(model: Model, rows: list[Row]) -> dict[str, int]:
+    """Return what the target's other processes do, or its other threads where it is one, by account."""
+    waiting = {row.pid for row in rows}
+    others = [thread for thread in model.threads if thread.pid not in waiting]
+    others = others or [thread for thread in model.threads if not thread.ns(rows[0].account)]
+    return sums_by_key((name, total.ns) for thread in others for name, total in thread.accounts.items())
 
 
 def _in_turn(model: Model, rows: list[Row]) -> str:
