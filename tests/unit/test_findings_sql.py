@@ -11,7 +11,7 @@ from perfdiag.recording import schema
 from unit.support import Builder
 from unit.support.amounts import bucket_of
 from unit.support.disks import disk, disks
-from unit.support.judging import check, finding, findings, knowing
+from unit.support.judging import check, finding, findings, knowing, silence
 
 S, MS = 1_000_000_000, 1_000_000
 WAIT, IDLE, COMMIT, CONTENTION = "SQL-LOCK-WAIT", "SQL-IDLE-IN-TRANSACTION", "SQL-COMMIT-BOUND", "LOCK-CONTENTION"
@@ -238,3 +238,13 @@ def test_who_flushes_without_a_client_makes_nobody_commit_bound() -> None:
     builder = Builder(comm="postgres").thread("postgres", pid=HOLDER, cpu_user="10 ms", disk_flush="5 s")
     builder.line(schema.DatabaseWait(HOLDER, "disk.flush", WAL_SYNC, 5 * S, 10, S, [(bucket_of(S // 2), 10)]))
     assert check(builder.model(), COMMIT).number == 0
+
+
+def test_locks_that_a_server_does_not_publish_are_not_ruled_out() -> None:
+    """Two sessions of MariaDB waited for a row, and the report said "locks" under RULED OUT."""
+    known = schema.Application(pid=100, kind="mariadb", version="10.11", processes=1, reads="dispatch_command")
+    builder = (
+        Builder(comm="mariadbd").thread("mariadbd", cpu_user="100 ms").row("wait.parked", "futex:1", "9 s", count=1)
+    )
+    assert "not published" in silence(builder.line(known).model(), "SQL-LOCK-WAIT").reason
+    assert check(Builder().thread("nginx", cpu_user="1 s").model(), "SQL-LOCK-WAIT").number == 0

@@ -13,7 +13,7 @@ SUBJECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("CPU contention", ("CPU-CONTENTION", "CPU-OVERSUBSCRIBED")),
     ("CPU quota", ("CPU-QUOTA-THROTTLED",)),
     ("steal", ("CPU-STOLEN",)),
-    ("locks", ("LOCK-CONTENTION",)),
+    ("locks", ("LOCK-CONTENTION", "SQL-LOCK-WAIT", "SQL-IDLE-IN-TRANSACTION")),
     ("disk reads", ("DISK-READ-SLOW",)),
     ("flushes", ("DISK-FLUSH-SLOW",)),
     ("disk errors", ("DISK-ERRORS",)),

@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.sql.deadlocks import Deadlock, deadlock_of
 from perfdiag.diagnosis.evidence.sql.idle_transactions import behind
 from perfdiag.diagnosis.evidence.sql.lock_roots import Root, root_of
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Remedy, rule
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
@@ -26,8 +26,10 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.model.model import Model, Row
 from perfdiag.model.waits.postgres_waits import BUFFER_PIN, LWLOCK, ROW_LOCKS, TABLE_LOCKS, SessionWait
+from perfdiag.recording.accounts import PARKED
 
 ID = "SQL-LOCK-WAIT"
+WITHOUT_EVENTS = ("mariadb", "mysql")  # these publish no word on what a session waits for
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,11 @@ def lock_wait(model: Model) -> Iterable[Outcome]:
         if worth(model, total_ns(rows)):
             found = True
             yield _finding(model, kind, rows)
-    if not found:
+    untold = next((each for each in model.applications if each.kind in WITHOUT_EVENTS), None)
+    if untold and worth(model, model.ns(PARKED)):
+        reason = f"what sessions of {untold.kind} are blocked for is not published by the server"
+        yield Silence(ID, reason, "SELECT * FROM information_schema.INNODB_LOCK_WAITS, or sys.innodb_lock_waits")
+    elif not found:
         yield fine(model, ID, "locks of databases", LOCK)
 
 
