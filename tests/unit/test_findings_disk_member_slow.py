@@ -13,7 +13,7 @@ from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.disks import disk, disks
-from unit.support.judging import check, finding, knowing, silence
+from unit.support.judging import check, finding, findings, knowing, silence
 from unit.support.known import blank
 
 MEMBER, ERRORS = "DISK-MEMBER-SLOW", "DISK-ERRORS"
@@ -190,3 +190,15 @@ def failing_kind(kind: str | None) -> Model:
     )
     builder.device("8:16", "read", count=200, service="5 ms", queue="1 us", errors=3)
     return knowing(builder.model(), disks=disks(disk("8:16", "sdb", kind=kind)))
+
+
+def test_disks_for_different_things_are_no_members_of_an_array() -> None:
+    """The disk for data of a thin pool was "slower than the other disks": that is for the pool's own records."""
+    builder = (
+        Builder(window="20 s").thread("db", cpu_user="1 s").row("disk.write", "device:9:0", durations={"20 ms": 400})
+    )
+    builder.device("8:0", "write", count=1200, service="40 ms", queue="1 us", bytes=1200 << 16)
+    builder.device("8:16", "write", count=200, service="200 us", queue="1 us", bytes=200 << 12)
+    known = [disk(device, NAMES[device], rotational=True, kind="physical") for device in ("8:0", "8:16")]
+    volume = disk("9:0", "dm-1", kind="stacked", members=("8:0", "8:16"))
+    assert not findings(knowing(builder.model(), disks=disks(*known, volume)), MEMBER)

@@ -34,6 +34,10 @@ class DiskPolicy(Family):
         0.1,
         "What another process moves of all bytes of a disk, from which on it is named.",
     )
+    alike_size_factor = factor(
+        4,
+        "Members of an array have requests of about the same size; if they differ by more, they serve other things.",
+    )
     amplified_factor = factor(
         2,
         "For each disk: a mirror writes once to each of its members, a journal above the volume counts there, too.",

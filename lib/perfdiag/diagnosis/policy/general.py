@@ -1,6 +1,6 @@
 """Thresholds of what is worth a finding, and how far a recording is believed."""
 
-from perfdiag.diagnosis.policy.threshold import Family, count, share
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share
 
 
 class GeneralPolicy(Family):
@@ -15,6 +15,22 @@ class GeneralPolicy(Family):
         0.01,
         "Waiting that takes less than a hundredth of the threads' time cannot be felt: 0.2 s in 72 s of "
         "threads whose requests take some milliseconds.",
+    )
+    outage_ns = duration_ns(
+        1_000_000_000,
+        "No disk and no server takes a second for one request: TCP has sent again three times by then.",
+    )
+    outage_factor = factor(
+        20,
+        "What answers most of the time 20 times as fast as that is not slow.",
+    )
+    outage_waits_share = share(
+        0.1,
+        "Of the waits; where more of them are long, it is no single outage.",
+    )
+    outage_time_share = share(
+        0.5,
+        "Of the time of all waits, which is lost in an outage from there on.",
     )
     worth_share = share(
         0.01,

@@ -51,22 +51,6 @@ class NfsPolicy(Family):
         8,
         "What rpc.nfsd starts unless told otherwise (nfs.conf(5)).",
     )
-    outage_ns = duration_ns(
-        1_000_000_000,
-        "TCP sends again after 0.2 s, 0.6 s, 1.4 s ...: what took longer than a second was lost more than once.",
-    )
-    outage_factor = factor(
-        20,
-        "A server that answers most calls 20 times as fast as that is not slow.",
-    )
-    outage_waits_share = share(
-        0.1,
-        "Of the waits; where more of them are long, it is no single outage.",
-    )
-    outage_time_share = share(
-        0.5,
-        "Of the time of all waits, which is lost in an outage from there on.",
-    )
     hanging_share = share(
         0.5,
         "A thread whose wait lasted half of the window and has not ended hangs.",

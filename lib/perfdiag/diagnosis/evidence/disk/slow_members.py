@@ -1,6 +1,6 @@
 """The disk of an array with slower requests than the others."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -51,8 +51,18 @@ def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
         if len(members) < 2 or len(kinds) > 1:
             continue
         slowest = max(members, key=lambda disk: members[disk].mean_ns)
-        peer_ns = median(requests.mean_ns for disk, requests in members.items() if disk != slowest)
+        peers = [requests for disk, requests in members.items() if disk != slowest]
+        if not _alike(members[slowest], peers):
+            continue
+        peer_ns = median(requests.mean_ns for requests in peers)
         yield Comparison(operation, members, slowest, members[slowest].mean_ns, peer_ns)
+
+
+def _alike(slowest: Requests, peers: Sequence[Requests]) -> bool:
+    """Return whether the disks have the same part in a volume: those of a pool for data and for its own records, or for
+    a log, have requests of quite another size, and each takes its time."""
+    size, usual = slowest.bytes / slowest.count, median(each.bytes / each.count for each in peers)
+    return max(size, usual) <= disk_policy.alike_size_factor * min(size, usual) or not size or not usual
 
 
 @once

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushes_shown
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
+from perfdiag.diagnosis.evidence.disk.outages import did_not_answer
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
 from perfdiag.diagnosis.evidence.disk.sync_calls import REMEDY
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
@@ -88,6 +89,8 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         return _of_journal(model, kind, case)
     slow = _slow_requests(model, kind, case)
     others = neighbours(model, case.where, case.rows) if case.above or slow or _long(kind, case) else None
+    if dead := did_not_answer(model, kind, case):
+        return dead
     more = amplification(model, case.where) if case.above else None
     judgement = _of_amplification(model, kind, case, more) if more else _judgement(model, kind, case, slow, others)
     if judgement is None:

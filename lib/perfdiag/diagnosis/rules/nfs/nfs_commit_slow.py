@@ -17,7 +17,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     server_of,
     trip_evidence,
 )
-from perfdiag.diagnosis.evidence.nfs.outages import outage
+from perfdiag.diagnosis.evidence.nfs.outages import gone
 from perfdiag.diagnosis.evidence.nfs.server_threads import busy_threads
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, WRITE, Use, uses
 from perfdiag.diagnosis.evidence.target import idle_share
@@ -79,7 +79,7 @@ def commit_slow(model: Model) -> Iterable[Outcome]:
     """Judge waits for safety by the calls of their mount; one finding per mount."""
     found = False
     for use in uses(model):
-        if outage(use):
+        if gone(use):
             found = True  # NFS-SERVER-SLOW tells of it
             continue
         case = _case(use)

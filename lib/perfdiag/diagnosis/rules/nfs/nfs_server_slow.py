@@ -15,11 +15,11 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     server_of,
     trip_evidence,
 )
-from perfdiag.diagnosis.evidence.nfs.outages import ANSWERED, outage
+from perfdiag.diagnosis.evidence.nfs.outages import ANSWERED, gone
 from perfdiag.diagnosis.evidence.nfs.server_threads import busy_threads
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, NFS, READ, WRITE, Use, uses
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import nfs_policy
+from perfdiag.diagnosis.policy import general_policy, nfs_policy
 from perfdiag.diagnosis.rule import Check, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
 from perfdiag.diagnosis.significance import (
     about,
@@ -73,10 +73,10 @@ def server_slow(model: Model) -> Iterable[Outcome]:
     """Judge waits for answers by the calls of their mount; one finding per mount."""
     found = False
     for use in uses(model):
-        gone = _hanging(model, use) or _gone_for_a_while(model, use)
-        if gone:
+        dead = _hanging(model, use) or _gone_for_a_while(model, use)
+        if dead:
             found = True
-            yield gone
+            yield dead
             continue
         case = _case(use)
         claimed_ns = sum(use.claims(case.parts).values())
@@ -236,22 +236,23 @@ def _hanging(model: Model, use: Use) -> Finding | None:
 
 def _gone_for_a_while(model: Model, use: Use) -> Finding | None:
     """Return the finding of a server, or of a network to it, that did not answer for a while."""
-    gone = outage(use)
-    if gone is None or not worth(model, round(sum(gone.parts.values()))):
+    found = gone(use)
+    if found is None or not worth(model, round(sum(found.parts.values()))):
         return None
+    waited = found.outage.waits
     return conclude(
         model,
-        use.claims(gone.parts),
-        headline=f"The server of {use.in_brief} did not answer for up to {duration(gone.waits.max_ns)}",
+        use.claims(found.parts),
+        headline=f"The server of {use.in_brief} did not answer for up to {duration(waited.max_ns)}",
         claim=(
-            f"{plural(gone.long_count, 'wait')} of {gone.waits.count:,} for {use.name} took up to"
-            f" {duration(gone.waits.max_ns)}, the others {about(gone.waits.quantile_ns(0.5) or 0)}: its server, or the"
+            f"{plural(found.outage.count, 'wait')} of {waited.count:,} for {use.name} took up to"
+            f" {duration(waited.max_ns)}, the others {about(waited.quantile_ns(0.5) or 0)}: its server, or the"
             " network to it, was gone meanwhile."
         ),
         mechanism=Mechanism.FAILED,
-        severity=fault(model, round(sum(gone.parts.values()))),
+        severity=fault(model, round(sum(found.parts.values()))),
         doubts=["whether the server or the network was gone is not known", *doubts(model, use)],
-        evidence=[waits(gone.waits, "answers"), *nfsd_evidence(use), *mount_evidence(use)],
+        evidence=[waits(waited, "answers"), *nfsd_evidence(use), *mount_evidence(use)],
         remedies=[
             fix(
                 f"find out what took {server_of(use)} or the network to it away (fail-over, reboot, link, firewall):"
@@ -260,5 +261,5 @@ def _gone_for_a_while(model: Model, use: Use) -> Finding | None:
             fix("keep the mount hard: a soft one turns such waits into errors"),
         ],
         alternatives=["the server's disk did not answer meanwhile", "another client had to return a delegation first"],
-        verify=measured(model, f"no wait for {use.in_brief} takes {duration(nfs_policy.outage_ns)}"),
+        verify=measured(model, f"no wait for {use.in_brief} takes {duration(general_policy.outage_ns)}"),
     )

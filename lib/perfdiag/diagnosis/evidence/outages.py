@@ -1,0 +1,30 @@
+"""Waits of which a few are longer by far than all others: what they are for was gone for a while, and is not slow."""
+
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.significance import share_above
+from perfdiag.recording.distribution import Distribution, edges_ns
+
+
+@dataclass(frozen=True)
+class Outage:
+    """The long waits of a distribution that is fast else."""
+
+    waits: Distribution  # all of them
+    count: int  # the long ones
+    ns: int  # and their time
+
+
+def outage(waits: Distribution) -> Outage | None:
+    """Return the outage that some waits fell into; None where waits are long now and again, or all of them short.
+
+    What is slow is slow at many waits; what is gone keeps those that are under way, one or a few for each thread.
+    """
+    long_ns = general_policy.outage_ns
+    usual_ns = waits.quantile_ns(1 - general_policy.outage_waits_share) or waits.max_ns
+    part = share_above(waits, long_ns)
+    if usual_ns * general_policy.outage_factor > long_ns or part < general_policy.outage_time_share:
+        return None
+    count = sum(count for bucket, count in waits.buckets.items() if edges_ns(bucket)[0] >= long_ns // 2)
+    return Outage(waits, count, round(part * waits.sum_ns))
