@@ -78,6 +78,16 @@ def test_what_no_list_of_processes_shows_is_named() -> None:
     assert "tmpfs" not in found.headline and "raise the memory limit" in found.remedies[0].text
 
 
+def test_a_cache_that_is_dropped_on_request_leaves_no_refaults() -> None:
+    """A job wrote 3 to drop_caches every second: "500 reads add up, the disk is fast", nothing abnormal."""
+    model = known(reading().model(), vmstat={"drop_pagecache": 17, "workingset_refault_file": 0})
+    found = finding(model, MISSES)
+    assert found.severity is Severity.WARNING and "dropped on request 17 times" in found.headline
+    once = known(reading().model(), vmstat={"drop_pagecache": 1, "workingset_refault_file": 0})
+    assert "0 %" in check(once, MISSES).text
+    assert found.claims == {"disk.read": 4_000_000_000} and "dmesg names" in found.remedies[0].text
+
+
 def test_a_first_reader_has_no_cache_to_blame() -> None:
     """A cold start: all is read once, whatever neighbours read again."""
     first = known(reading().model(), memory_groups=in_group(2 * PAGES), vmstat={"workingset_refault_file": 900_000})

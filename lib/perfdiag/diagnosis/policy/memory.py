@@ -10,6 +10,10 @@ class MemoryPolicy(Family):
         0.1,
         "A part of memory of this size is told beside the largest.",
     )
+    dropped_again = count(
+        2,
+        "Somebody who measures drops the page cache once; what does so again in the same window is a job.",
+    )
     swap_left_share = share(
         0.02,
         "A swap area with less free space is full.",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import steady
+from perfdiag.diagnosis.evidence.memory.dropped_caches import dropped
 from perfdiag.diagnosis.evidence.memory.group_memory import hidden, hidden_remedies, uses
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, refaults
 from perfdiag.diagnosis.evidence.target import subject
@@ -42,7 +43,8 @@ FILES_NAMED = 3
     meaning=(
         "Threads wait for reads of pages evicted from the page cache: the cache is smaller than the data the target"
         " keeps reading. First reads always come from disk and do not count. It is a profile if fewer than half as"
-        " many pages were reclaimed for lack of memory."
+        " many pages were reclaimed for lack of memory. A cache that is dropped on request, again and again, is a"
+        " fault of whoever does that."
     ),
     measured=(
         "disk.read, bytes read from storage (/proc/PID/io) and refaults of the target's cgroup, or of the host less"
@@ -77,6 +79,9 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
     rowless = without_rows(model, "MEM-CACHE-MISSES", READ)
     if rowless:
         yield rowless
+        return
+    if on_request := dropped(model, READ):
+        yield on_request
         return
     read, again = _read_bytes(model), refaults(model)
     if again is None or not read:
