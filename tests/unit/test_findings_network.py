@@ -229,6 +229,14 @@ def test_a_full_buffer_on_a_free_path_is_nobodys_fault() -> None:
     assert "SO_SNDBUF" in found.remedies[0].text and "4194304" in found.remedies[0].text
 
 
+def test_a_full_buffer_is_told_beside_waits_for_the_answer_and_with_waits_of_a_round_trip() -> None:
+    """An upload with a buffer of 4 KiB over 40 ms: "answers fast, but threads wait for it often"."""
+    builder = client({"42 ms": 100}, "net.send", rtt_us=42_000, minimum_rtt_us=40_000, waits_buffer=58)
+    builder.row("net.receive", DB, durations={"42 ms": 20})
+    found = finding(builder.model(), PEER)
+    assert "own send buffer" in found.headline and "4.20 s" in found.claim and found.mechanism is Mechanism.LIMIT
+
+
 def test_a_peer_behind_a_lossy_path_is_not_slow_itself() -> None:
     builder = client({"5 ms": 300, "215 ms": 17}, rtt_us=4_600, minimum_rtt_us=4_000, retransmits_seen=20)
     found = finding(builder.model(), PEER)

@@ -281,6 +281,17 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
             Mechanism.MANY,
             f"Calls to {brief(name)} make new connections all the time: {made}",
         )
+    sending = [row for row in found.rows if row.account == "net.send"]
+    sent_ns = total_ns(sending)
+    if 2 * sent_ns > total_ns(found.rows) and _own_buffer(found.sockets):
+        return (
+            Severity.INFO,
+            f"Sending to {name} waits for room in the own send buffer ({duration(sent_ns)}): the buffer is"
+            " too small for the round trip, or the reader takes data at this rate.",
+            [larger_buffer(model), *remedies],
+            Mechanism.LIMIT,
+            f"Sending to {brief(name)} waits for room in the own send buffer",
+        )
     if not found.slow:
         return (
             Severity.INFO,
@@ -289,18 +300,8 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
             Mechanism.MANY,
             f"{brief(name)} answers fast, but threads wait for it often",
         )
-    sending = all(row.account == "net.send" for row in found.rows)
-    if sending and _own_buffer(found.sockets):
-        return (
-            Severity.INFO,
-            f"Sending to {name} waits for room in the own send buffer ({duration(found.taken_ns)}): the buffer is"
-            " too small for the round trip, or the reader takes data at this rate.",
-            [larger_buffer(model), *remedies],
-            Mechanism.LIMIT,
-            f"Sending to {brief(name)} waits for room in the own send buffer",
-        )
     severity = fault(model, round(found.taken_ns * found.beyond))
-    if sending:
+    if len(sending) == len(found.rows):
         claim = f"{name} takes data slowly: half of the waiting time is in waits of {typical}."
         return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} takes data slowly"
     if found.like_delayed:
