@@ -41,6 +41,15 @@ def test_a_far_server_is_slow_even_at_what_needs_no_disk() -> None:
     assert findings(read("21 ms", 200, round_trip="20 ms").model(), "NFS-METADATA-CHATTY") == []
 
 
+def test_what_is_asked_again_because_of_an_option_is_told_before_a_far_server() -> None:
+    """1,200 GETATTR for 40 files of a mount with noac: the remedy was to ping the server."""
+    builder = mounted(Builder(), "rw,vers=4.2,noac,hard").thread(cpu_user="1 s")
+    builder.row("nfs.metadata", MOUNT, durations={"8 ms": 900})
+    found = finding(rpc(builder, "GETATTR", {"8 ms": 900}).model(), SLOW)
+    assert found.headline == "Calls to nas1:/jobs ask again what it has told, because of noac, each 8.00 ms"
+    assert found.remedies[0].text.startswith("mount without noac")
+
+
 def test_the_way_to_a_server_on_this_host_is_told_from_the_server() -> None:
     way = served(read("21 ms", 200, round_trip="20 ms"), {"500 us": 250})
     assert "500 us" in finding(way.model(), SLOW).claim

@@ -1,13 +1,13 @@
 """NFS-METADATA-CHATTY: round trips to an NFS server add up."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
+from perfdiag.diagnosis.evidence.nfs.revalidation import ASKING, forced_by, without
 from perfdiag.diagnosis.evidence.nfs.wait_parts import METADATA, NFS, Use, uses
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import nfs_policy
 from perfdiag.diagnosis.rule import (
     Evidence,
     Finding,
@@ -22,8 +22,6 @@ from perfdiag.diagnosis.significance import duration, fault, fix, little, percen
 from perfdiag.model.model import Model
 
 ID = "NFS-METADATA-CHATTY"
-# Calls that revalidate caches.
-ASKING = ("GETATTR", "ACCESS", "LOOKUP")
 
 
 @rule(
@@ -73,7 +71,7 @@ def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int
     calls = use.calls(*dict.fromkeys(names))
     asking = use.calls(*ASKING).count
     trips = round(claimed_ns / use.trip_ns) if use.trip_ns else 0
-    forced = _forced(use) if calls.count and asking >= nfs_policy.metadata_calls_share * calls.count else []
+    forced = forced_by(use, calls)
     claim = f"{subject(model, begin=True)} waits for {trips:,} round trips of {duration(use.trip_ns)} to {use.in_brief}"
     reason = f"because of {' and '.join(forced)}" if forced else "add up"
     return conclude(
@@ -111,16 +109,8 @@ def _often(model: Model, use: Use, trips: int, asking: int, count: int) -> list[
     return [Evidence(text, trips / seconds, "1/s", use.probe or "ledger")]
 
 
-def _forced(use: Use) -> list[str]:
-    """Return the mount options that force revalidation."""
-    found = [name for name in ("noac",) if name in use.options]
-    if not found and use.options.get("acregmax") == "0" and use.options.get("acdirmax") == "0":
-        found.append("actimeo=0")
-    return [*found, *(["lookupcache=none"] if use.options.get("lookupcache") == "none" else [])]
-
-
-def _remedies(forced: list[str]) -> list[Remedy]:
+def _remedies(forced: Sequence[str]) -> list[Remedy]:
     local = fix("unpack and build on a local disk, then copy whole files; keep files open")
     if not forced:
         return [local]
-    return [fix(f"mount without {' and '.join(forced)}, unless other clients must see changes at once"), local]
+    return [without(forced), local]

@@ -16,6 +16,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
     trip_evidence,
 )
 from perfdiag.diagnosis.evidence.nfs.outages import ANSWERED, gone
+from perfdiag.diagnosis.evidence.nfs.revalidation import forced_by, without
 from perfdiag.diagnosis.evidence.nfs.server_threads import busy_threads
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, NFS, READ, WRITE, Use, uses
 from perfdiag.diagnosis.frame import conclude
@@ -145,10 +146,13 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     use = case.use
     busy = busy_threads(model, use) if case.slow or use.far else None
     names = [name for account in case.parts for name in (use.names if use.far else partial(_answered, use))(account)]
+    forced = forced_by(use, use.calls(*dict.fromkeys(names)))
+    trips = f"each {duration(use.trip_ns)}" if use.round_trip else "each a round trip"
+    again = f"Calls to {use.in_brief} ask again what it has told, because of {forced[0]}, {trips}" if forced else ""
     return conclude(
         model,
         use.claims(case.parts),
-        headline=busy.headline if busy else _headline(case),
+        headline=busy.headline if busy else again or _headline(case),
         claim=_claim(case),
         mechanism=Mechanism.SLOW if case.slow or use.far else Mechanism.MANY,
         severity=fault(model, claimed_ns) if case.slow else Severity.INFO,
@@ -161,7 +165,11 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
             *nfsd_evidence(use),
             *mount_evidence(use),
         ],
-        remedies=[*([busy.remedy] if busy else []), *_remedies(use, case)],
+        remedies=[
+            *([busy.remedy] if busy else []),
+            *([without(forced)] if forced else []),
+            *_remedies(use, case),
+        ],
         alternatives=[
             "a lossy or full network (rtt and retrans in ss -ti dport = :2049)",
             "a server short of threads, memory or CPU, or other users of its disk",
