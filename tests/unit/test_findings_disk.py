@@ -272,3 +272,25 @@ def test_the_whole_diagnosis_of_a_slow_flush_counts_it_once() -> None:
 def test_the_mean_is_that_of_the_requests_that_were_timed() -> None:
     line = schema.Device("254:0", "flush", 94, 0, 0, 51_000, 51 * 50_000_000, 50_001_000, [(2, 51)], [(18, 51)])
     assert requests_of([line]).mean_ns == 50_001_000
+
+
+def test_files_read_page_by_page_since_read_ahead_is_off() -> None:
+    """4,095 reads of 4 KiB for one file: "the disk is fast", nothing abnormal."""
+    builder = Builder().thread(cpu_user="1 s").row("disk.read", "device:8:0", durations={"1.5 ms": 4000})
+    builder.device("8:0", "read", count=4000, service="1 ms", bytes=4000 << 12)
+    builder.file_read("file:8:0:12:table", 4000 << 12, size_bytes=4000 << 12, waits=4000, waited="6 s")
+    known = disk("8:0", "sda", rotational=True, read_ahead_bytes=0)
+    found = finding(knowing(builder.model(), disks=disks(known)), "DISK-READ-SLOW")
+    assert found.severity is Severity.WARNING and found.headline.endswith("with read-ahead off")
+    raised = found.remedies[0]
+    assert (raised.text, raised.undo) == tuple(f"echo {kib} > /sys/block/sda/queue/read_ahead_kb" for kib in (128, 0))
+    usual = knowing(builder.model(), disks=disks(disk("8:0", "sda", rotational=True, read_ahead_bytes=131_072)))
+    assert "read-ahead" not in finding(usual, "DISK-READ-SLOW").headline
+
+
+def test_who_reads_here_and_there_needs_no_read_ahead() -> None:
+    builder = Builder().thread(cpu_user="1 s").row("disk.read", "device:8:0", durations={"1.5 ms": 4000})
+    builder.device("8:0", "read", count=4000, service="1 ms", bytes=4000 << 12)
+    builder.file_read("file:8:0:12:table", 4000 << 12, size_bytes=1 << 34, waits=4000, waited="6 s")
+    known = disk("8:0", "sda", rotational=True, read_ahead_bytes=0)
+    assert finding(knowing(builder.model(), disks=disks(known)), "DISK-READ-SLOW").severity is Severity.INFO

@@ -60,6 +60,7 @@ class Disk:
     kind: str | None  # physical, emulated, paravirtual, stacked (md, dm), loop, ram, network; None: unknown
     rotational: bool | None
     scheduler: str | None
+    read_ahead_bytes: int | None  # at most, of a file system on it
     members: tuple[str, ...]  # devices ("MAJOR:MINOR") under md or dm
     label: str | None  # name of a device-mapper device, RAID level, file behind a loop device
     degraded: int | None  # missing members of an md array
@@ -180,6 +181,7 @@ def _disk(
     place = texts.word(base) or ""
     model, driver = word("device/model"), _driver(texts, base, place)
     rotational, size = word("queue/rotational"), number(word("size"))
+    read_ahead = number(word("queue/read_ahead_kb"))
     return Disk(
         device=device,
         name=name,
@@ -190,6 +192,7 @@ def _disk(
         kind=disk_kind(whole, driver, model, place, word("device/transport"), hypervisor),
         rotational=None if rotational is None else rotational == "1",
         scheduler=chosen(word("queue/scheduler")),
+        read_ahead_bytes=None if read_ahead is None else read_ahead * 1024,
         members=tuple(members),
         label=word("dm/name") or word("md/level") or word("loop/backing_file"),
         degraded=number(word("md/degraded")),

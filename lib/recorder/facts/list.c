@@ -103,7 +103,8 @@ static const struct rule host_rules[] = {
 	{ "/sys/block", "*", .phases = B },
 	{ "/sys/block/*", "dev size", .phases = B, .max = 128 },
 	{ "/sys/block/*/queue",
-	  "scheduler rotational write_cache nr_requests nr_zones logical_block_size max_sectors_kb wbt_lat_usec",
+	  "scheduler rotational write_cache nr_requests nr_zones logical_block_size max_sectors_kb wbt_lat_usec "
+	  "read_ahead_kb",
 	  .phases = B, .max = 128 },
 	{ "/sys/block/*/device", "vendor model driver device/driver transport", .phases = B, .max = 128 },
 	{ "/sys/block/*",

@@ -38,6 +38,14 @@ class DiskPolicy(Family):
         4,
         "Members of an array have requests of about the same size; if they differ by more, they serve other things.",
     )
+    scanned_share = share(
+        0.9,
+        "Of a file's bytes; who reads so much of it reads it from one end to the other.",
+    )
+    least_read_ahead_bytes = size_bytes(
+        16 * 1024,
+        "Kernels read 128 KiB ahead: who sets less than an eighth of that reads files nearly page by page.",
+    )
     amplified_factor = factor(
         2,
         "For each disk: a mirror writes once to each of its members, a journal above the volume counts there, too.",

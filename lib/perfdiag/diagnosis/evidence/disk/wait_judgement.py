@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_
 from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushes_shown
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.outages import did_not_answer
+from perfdiag.diagnosis.evidence.disk.read_ahead import small_read_ahead
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
 from perfdiag.diagnosis.evidence.disk.sync_calls import REMEDY
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
@@ -96,6 +97,7 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     if judgement is None:
         return None
     severity, claimed, claim, mechanism, headline = judgement
+    little = small_read_ahead(model, kind, case)
     starved = without_cpus(model) if case.above else ""
     best = Confidence.MEDIUM if starved else Confidence.HIGH
     alternatives = ["other processes use the same disk (all requests are counted together)"]
@@ -110,10 +112,10 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         severity=severity,
         best=best,
         doubts=[_limit(model, case), LIMIT if others else "", STARVED if starved else ""],
-        evidence=[*([more.evidence] if more else []), *_evidence(model, kind, case, others)],
+        evidence=[*(each.evidence for each in (more, little) if each), *_evidence(model, kind, case, others)],
         remedies=[
             *([WHO_HAS_CPUS] if starved else []),
-            *(each.remedy for each in (more, others) if each),
+            *(each.remedy for each in (more, others, little) if each),
             *_remedies(kind, case, severity),
         ],
         ruled_out=[]
@@ -194,7 +196,9 @@ def _profile(model: Model, kind: Kind, case: Case, half: str, mean: str) -> tupl
         claim += " The disk's requests take as long."
     what = f"{case.wait.count:,} {kind.counted}{_of_files(model, kind, case)}"
     many = f"{what} on {brief(name)} add up, {mean} each{_if_fast(model, kind, case)}"
-    return Severity.INFO, ns, claim, Mechanism.MANY, many
+    if little := small_read_ahead(model, kind, case):
+        many = f"{what} on {brief(name)}, {mean} each, {little.words}"
+    return fault(model, ns) if little and little.scans else Severity.INFO, ns, claim, Mechanism.MANY, many
 
 
 def _of_files(model: Model, kind: Kind, case: Case) -> str:
