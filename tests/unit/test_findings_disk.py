@@ -294,3 +294,13 @@ def test_who_reads_here_and_there_needs_no_read_ahead() -> None:
     builder.file_read("file:8:0:12:table", 4000 << 12, size_bytes=1 << 34, waits=4000, waited="6 s")
     known = disk("8:0", "sda", rotational=True, read_ahead_bytes=0)
     assert finding(knowing(builder.model(), disks=disks(known)), "DISK-READ-SLOW").severity is Severity.INFO
+
+
+def test_flushes_that_are_part_of_larger_work_are_told_with_that() -> None:
+    """The first chmod() of a file copied it up, and the report advised to flush less often."""
+    builder = Builder().thread(cpu_user="1 s").row("disk.flush", "syscall:chmod", durations={"54 ms": 50})
+    kernel = ["jbd2_log_wait_commit", "ext4_sync_file", "ovl_copy_up_file", "ovl_setattr", "__x64_sys_chmod"]
+    builder.stack("wait", "disk.flush", object="syscall:chmod", kernel=kernel, count=50, weight="2700 ms")
+    found = finding(builder.model(), "DISK-FLUSH-SLOW")
+    assert found.headline == "Threads wait for flushes, which are part of copying whole files up in overlayfs"
+    assert "metacopy=on" in found.remedies[0].text and len(found.remedies) > 1

@@ -46,6 +46,7 @@ class Kind:
     name: str
     functions: tuple[str, ...]
     remedy: str = ""  # "": nothing that holds for all of it
+    whole: bool = False  # also what a wait inside of it is for, however far out
 
 
 # Of waits alone: who computes in these functions does something else.
@@ -92,6 +93,7 @@ KINDS = (
         ("ovl_copy_up",),
         "change such files where the image is made, keep them on a volume, or mount the overlay with metacopy=on, which"
         " copies no data when owner or mode change",
+        whole=True,
     ),
     Kind(
         "asking scanners about files",
@@ -123,6 +125,7 @@ KINDS = (
         "writing core files",
         ("do_coredump", "vfs_coredump", "elf_core_dump"),
         "find out why processes crash (coredumpctl list), or limit their core files (ulimit -c)",
+        whole=True,
     ),
     Kind(
         "packet filters",
@@ -258,6 +261,16 @@ def awaited(stacks: Sequence[schema.Stack]) -> Kind | None:
     for stack in stacks:
         inside = [name for name in stack.kernel if not name.startswith(_SCHEDULING)][:INNERMOST]
         kinds = (kind for kind in AWAITED + KINDS if any_begins(inside, kind.functions))
+        weights[next(kinds, None)] += stack.weight_ns
+    most = max(weights, key=lambda kind: weights[kind], default=None)
+    return most if 2 * weights[most] > sum(weights.values()) else None
+
+
+def around(stacks: Sequence[schema.Stack]) -> Kind | None:
+    """Return the work that most of the time of sampled waits is a part of, if it is of a kind that explains them."""
+    weights: defaultdict[Kind | None, int] = defaultdict(int)
+    for stack in stacks:
+        kinds = (kind for kind in KINDS if kind.whole and any_begins(stack.kernel, kind.functions))
         weights[next(kinds, None)] += stack.weight_ns
     most = max(weights, key=lambda kind: weights[kind], default=None)
     return most if 2 * weights[most] > sum(weights.values()) else None

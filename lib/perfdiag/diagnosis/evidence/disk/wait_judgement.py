@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_
 from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushes_shown
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.outages import did_not_answer
+from perfdiag.diagnosis.evidence.disk.part_of_work import as_part_of_work
 from perfdiag.diagnosis.evidence.disk.read_ahead import small_read_ahead
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
 from perfdiag.diagnosis.evidence.disk.sync_calls import REMEDY
@@ -64,7 +65,7 @@ def judge(kind: Kind, model: Model) -> Iterable[Outcome]:
         if worth(model, total_ns(rows) + behind_ns(model, rows[0].account, rows[0].key)):
             finding = _finding(model, kind, case_of(model, kind, rows))
             found = found or finding is not None
-            yield from [finding] if finding else []
+            yield from [as_part_of_work(model, kind, rows, finding)] if finding else []
     if not found:
         rowless = without_rows(model, kind.id, kind.account) or _nameless(model, kind)
         if rowless:
