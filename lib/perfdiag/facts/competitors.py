@@ -1,4 +1,4 @@
-"""The processes behind which the target waited longest for a CPU, as they were when the window ended."""
+"""The processes behind which the target waited longest for a CPU or a file's lock, as they were at the end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from itertools import islice
 
 from perfdiag.facts import cgroup, process
 from perfdiag.facts.storage import Mount
-from perfdiag.facts.texts import Texts, words_of
+from perfdiag.facts.texts import Texts, number, words_of
 from perfdiag.recording.schema.limits import RECORDER
 
 PATTERN = r"/competitor/([0-9]{1,10})/stat"  # of the recorder: /proc/PID/stat
@@ -26,6 +26,14 @@ class Competitor:
     session: int | None  # /proc/PID/autogroup, as of Process
     session_nice: int | None
     weighed: Sequence[cgroup.Weight]
+    ran_ns: int | None = None  # since it began, its first thread
+    queued_ns: int | None = None  # of that thread, while others had its CPU
+
+    @property
+    def queued_part(self) -> float:
+        """Return how much of the time that it wanted a CPU it waited for one; 0 where that is not known."""
+        wanted_ns = (self.ran_ns or 0) + (self.queued_ns or 0)
+        return (self.queued_ns or 0) / wanted_ns if wanted_ns else 0.0
 
 
 def read_competitors(texts: Texts, mounts: Sequence[Mount]) -> Mapping[int, Competitor]:
@@ -42,6 +50,7 @@ def _read(texts: Texts, mounts: Sequence[Mount], pid: int) -> Competitor | None:
         return None
     stat = process.stat_of(text)
     session, session_nice = process.session_of(texts.text(f"/competitor/{pid}/autogroup", "end"))
+    ran, queued, *_ = [*map(number, words_of(texts.text(f"/competitor/{pid}/schedstat", "end"))), None, None]
     return Competitor(
         pid=pid,
         ended=ended,
@@ -50,6 +59,8 @@ def _read(texts: Texts, mounts: Sequence[Mount], pid: int) -> Competitor | None:
         session=session,
         session_nice=session_nice,
         weighed=cgroup.weights(texts, mounts, texts.text(f"/competitor/{pid}/cgroup", "end")),
+        ran_ns=ran,
+        queued_ns=queued,
     )
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The processes behind which the target waited longest for a CPU: how they are scheduled, and whether they have ended.
+ * The processes behind which the target waited longest for a CPU, or for a lock on a file: how they are scheduled, how
+ * long they waited for CPUs themselves, and whether they have ended.
  * Their files are named /competitor/PID/FILE, apart from those of the target.
  */
 #define _GNU_SOURCE
@@ -20,7 +21,7 @@ void facts_look_at_competitors(const pid_t *pids, size_t count)
 
 int facts_list_competitors(struct wanted_list *list)
 {
-	static const char *const names[] = { "stat", "autogroup", "cgroup" };
+	static const char *const names[] = { "stat", "schedstat", "autogroup", "cgroup" };
 	int err = 0;
 
 	for (size_t i = 0; i < competitor_count; i++) {

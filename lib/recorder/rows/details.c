@@ -152,6 +152,27 @@ static void write_waker(struct recorder *recorder, pid_t tid, __u32 account)
 		comm_write(recorder, "waker_comm", tid);
 }
 
+static bool is_described(const struct recorder *recorder, pid_t pid)
+{
+	for (size_t i = 0; i < recorder->described_count; i++)
+		if (recorder->described[i] == pid)
+			return true;
+	return false;
+}
+
+/* Whom threads waited for that is not of the target: who had their CPU, or the lock on a file; 0: nobody. */
+static pid_t competitor_of(const struct recorder *recorder, const struct detail_entry *entry)
+{
+	if (entry->key.account == ACCOUNT_LOCK_FILE && entry->detail.waker) {
+		pid_t pid = process_of_thread(entry->detail.waker);
+
+		return is_described(recorder, pid) ? 0 : pid;
+	}
+	if (entry->key.account != ACCOUNT_RUNQ_BUSY || OBJECT_KIND(entry->key.object) != OBJECT_TASK)
+		return 0;
+	return OBJECT_ID(entry->key.object);
+}
+
 /*
  * Where all places are taken, the one with the least time is replaced, and leaves its time to who comes: so whoever has more
  * than an eighth of all time has a place in the end, however many rows that is in.
@@ -159,9 +180,9 @@ static void write_waker(struct recorder *recorder, pid_t tid, __u32 account)
 static void note_competitor(struct recorder *recorder, const struct detail_entry *entry)
 {
 	struct competitor *least = recorder->competitors, *one;
-	pid_t pid = OBJECT_ID(entry->key.object);
+	pid_t pid = competitor_of(recorder, entry);
 
-	if (entry->key.account != ACCOUNT_RUNQ_BUSY || OBJECT_KIND(entry->key.object) != OBJECT_TASK || !pid)
+	if (!pid)
 		return;
 	for (size_t i = 0; i < recorder->competitor_count; i++) {
 		one = &recorder->competitors[i];

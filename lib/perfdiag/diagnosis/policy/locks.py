@@ -30,6 +30,10 @@ class LocksPolicy(Family):
         0.9,
         "A lock has one cause if it is that of nine tenths of what its takers wait for.",
     )
+    starved_holder_share = share(
+        0.5,
+        "Of the time that a holder wants to run; who waits for a CPU that much holds the lock twice as long.",
+    )
     holder_share = share(
         0.5,
         "A thread with half of the known wake-ups is the holder; below, holders take turns.",

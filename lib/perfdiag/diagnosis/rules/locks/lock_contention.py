@@ -23,6 +23,7 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
     is_outside,
     under,
 )
+from perfdiag.diagnosis.evidence.locks.starved_holders import starved
 from perfdiag.diagnosis.evidence.requests.awaited_threads import in_turn
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -203,6 +204,9 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
             taken = f"; it is unknown who had it most of that time: no thread of {subject(model)}"
         claim += taken
         headline += in_brief(holder) if holder else ""
+        if hungry := starved(model, rows):
+            headline, remedies = hungry.headline(brief(name)), [hungry.remedy, *remedies]
+            evidence.append(hungry.evidence)
         evidence += shown
         limits.append(limit)
     return conclude(

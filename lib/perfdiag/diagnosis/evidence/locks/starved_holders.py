@@ -1,0 +1,52 @@
+"""Holders of a lock outside the target that have no CPU: whoever waits for the lock waits for their turn, too."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.text import NO_NAME
+from perfdiag.diagnosis.policy import locks_policy
+from perfdiag.diagnosis.rule import Evidence, Remedy
+from perfdiag.diagnosis.significance import attempt, fix, percent, plain
+from perfdiag.facts.competitors import Competitor
+from perfdiag.model.model import Model, Row
+
+
+@dataclass(frozen=True)
+class Starved:
+    """Such a holder, as it was seen at the end."""
+
+    seen: Competitor
+    comm: str
+
+    def headline(self, lock: str) -> str:
+        """Return it in one line."""
+        nice = f" (nice {self.seen.nice})" if self.seen.nice else ""
+        return f"Who holds the lock on {lock}, {self.comm} ({self.seen.pid}), has no CPU{nice}"
+
+    @property
+    def evidence(self) -> Evidence:
+        """Return the number that carries it."""
+        part = self.seen.queued_part
+        text = f"{percent(part)} of the time that process {self.seen.pid} wanted to run it waited for a CPU"
+        return Evidence(text, part, "share", "schedstat")
+
+    @property
+    def remedy(self) -> Remedy:
+        """Return what gives it a CPU."""
+        pid, nice = self.seen.pid, self.seen.nice or 0
+        if nice > 0:
+            return attempt(f"renice -n 0 -p {pid}", f"renice -n {nice} -p {pid}", f"nice {nice}")
+        return fix(f"let process {pid} have a CPU: see who has those it may use (perfdiag latency --pid {pid})")
+
+
+def starved(model: Model, rows: Sequence[Row]) -> Starved | None:
+    """Return the process outside the target that ended most of these waits, if it mostly waited for a CPU when it
+    wanted one; None if not, or nobody looked at it."""
+    ended = sums_by_key((row.waker_pid, row.waker_count) for row in rows if row.waker_pid)
+    pid = max(ended, key=lambda each: ended[each], default=0)
+    seen = model.facts.competitors.get(pid)
+    if seen is None or 2 * ended[pid] < sum(row.distribution.count for row in rows):
+        return None
+    comm = next((plain(row.waker_comm) for row in rows if row.waker_pid == pid and row.waker_comm), NO_NAME)
+    return Starved(seen, comm) if seen.queued_part >= locks_policy.starved_holder_share else None
