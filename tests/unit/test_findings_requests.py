@@ -40,6 +40,19 @@ def test_whose_sleep_it_is(helped: int, who: str) -> None:
     assert finding(builder.model(), TIMER).headline.startswith(who)
 
 
+def test_requests_that_queue_for_threads_that_sleep_are_not_said_to_sleep_so_long_themselves() -> None:
+    """Each slept 100 ms in a pool of two, and the report said 797 ms a request, by a timer of the server's own."""
+    builder = Builder(comm="python3")
+    for tid in (101, 102):
+        builder.thread("worker", tid=tid, cpu_user="10 ms", wait_timer="4 s").helps(40)
+    builder.thread("python3", cpu_user="500 ms", wait_events="7500 ms")
+    requests(builder, {"cpu.user": 500, "wait.timer": 40_000}, turns=390)
+    found = finding(builder.model(), TIMER)
+    assert found.headline == "Requests queue for 2 threads of a pool, which sleep"
+    assert "slept 8.00 s in all: one sleep holds up 5.0 requests" in found.evidence[0].text
+    assert any("more threads" in each.text for each in found.remedies)
+
+
 def test_a_sleep_outside_of_requests_is_none_of_theirs() -> None:
     assert "requests sleep 3 % of their time" in check(sleepy(60).model(), TIMER).text
 

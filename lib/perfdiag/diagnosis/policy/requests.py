@@ -6,6 +6,10 @@ from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, fact
 class RequestsPolicy(Family):
     title = "requests: what read them late, pools and loops"
 
+    shared_sleep_factor = factor(
+        1.5,
+        "Time of requests for each second that threads slept: from there on, requests wait for sleeps of others.",
+    )
     held_up_ns = duration_ns(
         20_000_000,
         "A shorter delay is a wake-up, not a blocked loop: half of a request's delay must lie in longer ones.",

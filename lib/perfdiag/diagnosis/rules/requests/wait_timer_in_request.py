@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import command_for_sleepers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.idle.sleeps import sleeps_in
@@ -12,7 +13,7 @@ from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
 from perfdiag.diagnosis.evidence.requests.polling import TIMER, Polling, polling
 from perfdiag.diagnosis.evidence.requests.timed_out_waits import all_wait_at_once, timed_out
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.policy import general_policy, requests_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Claim,
@@ -89,11 +90,16 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     unproven = parked_ns >= general_policy.fault_share * time.ns
     unknown = "it is unknown what they wait for: an event may have failed to come" if unproven else ""
     missing = "wake-ups were missed: a thread may have ended some of those waits" if _missed(model) else ""
-    looped = 2 * (slept_ns - _slept_ns(model)) > ns
+    queue = _queue_for_sleepers(model, slept_ns)
+    looped = not queue and 2 * (slept_ns - _slept_ns(model)) > ns
     number = all_wait_at_once(model, parts) if 2 * parked_ns > ns else 0
     code = sleeps_in(model, _serving(model)) if slept_ns > parked_ns else ""
     sleep = "sleep, or wait in vain," if 2 * parked_ns > ns else f"sleep in {code}" if code else "sleep"
     headline = _LOOPED if looped else f"Threads {sleep} while they serve requests"
+    if queue:
+        headline = (
+            f"Requests queue for {plural(len(queue), 'thread')} of a pool, which sleep{f' in {code}' if code else ''}"
+        )
     if number:
         headline = f"All {number} threads that serve requests wait at once, until their own timeouts"
     if polls := None if looped or number else polling(model, time):
@@ -101,6 +107,10 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     claim = f"{headline}: {duration(ns)} of {duration(time.ns)}"
     what = "such waits" if 2 * parked_ns > ns else "sleep"
     evidence = [Evidence(f"{duration(ns // time.count)} of {what} a request, on average", float(ns), "ns", "ledger")]
+    if queue:
+        own_ns = sum(thread.ns(TIMER) for thread in queue)
+        text = f"these slept {duration(own_ns)} in all: one sleep holds up {slept_ns / own_ns:.1f} requests on average"
+        evidence = [Evidence(text, slept_ns / own_ns, "count", "ledger")]
     if parked_ns:
         claim += f", {duration(parked_ns)} of it in waits that only their own timeout ended"
         evidence.append(Evidence(_parked_text(model, parts), float(parked_ns), "ns", "sched_waking"))
@@ -119,7 +129,9 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
         best=Confidence.LOW if polls or parked_ns > slept_ns else Confidence.HIGH,
         doubts=[unknown, missing if unproven else "", "it is unknown what threads look for" if polls else ""],
         evidence=evidence,
-        remedies=_remedies(looped=looped, own_pool=bool(number), polls=polls, where=[] if code else _where(model)),
+        remedies=_remedies(
+            looped=looped, own_pool=bool(number), polls=polls, where=[] if code else _where(model), queue=bool(queue)
+        ),
         alternatives=[
             "an intended limit on the rate of requests, or long polling without news",
             *(["pauses between pieces of the work itself"] if polls else []),
@@ -129,17 +141,27 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     )
 
 
-def _remedies(*, looped: bool, own_pool: bool, polls: Polling | None, where: list[Remedy]) -> list[Remedy]:
+def _remedies(*, looped: bool, own_pool: bool, polls: Polling | None, where: list[Remedy], queue: bool) -> list[Remedy]:
     if looped:
         return [fix(_DELAYS)]
     if polls:
         return [fix(f"make the work of {polls.busy[0].name} faster; {polls.saved()}"), *where]
-    return [fix(_OWN_POOL if own_pool else _SLEEPS), *where]
+    more = [fix("give that pool more threads: those that sleep need no CPU")] if queue else []
+    return [fix(_OWN_POOL if own_pool else _SLEEPS), *more, *where]
 
 
 def _slept_ns(model: Model) -> int:
     """Return how long threads slept that read requests, or work for these."""
     return sum(thread.ns(TIMER) for thread in model.threads if thread.requests_read or thread.helped)
+
+
+def _queue_for_sleepers(model: Model, slept_ns: int) -> list[ThreadLedger]:
+    """Return the threads of a pool that sleep for requests of an event loop, if more requests wait than are in them:
+    the sleep of one is then the wait of several."""
+    helpers = [thread for thread in model.threads if thread.helped and thread.ns(TIMER)]
+    own_ns = sum(thread.ns(TIMER) for thread in helpers)
+    several = slept_ns >= requests_policy.shared_sleep_factor * own_ns
+    return helpers if helpers and several and own_ns >= general_policy.fault_share * slept_ns else []
 
 
 def _serving(model: Model) -> Sequence[ThreadLedger]:
