@@ -296,7 +296,7 @@ def test_threads_that_wait_for_one_that_sleeps_are_not_acquitted() -> None:
     """ "None limits the others", and no problem, while the thread that answered slept for 99 % of the time."""
     model = sleeps(100).model()
     found = finding(model, PEER)
-    assert found.mechanism is Mechanism.UNDETERMINED and "which sleep" in found.headline
+    assert found.mechanism is Mechanism.UNDETERMINED and "that sleep" in found.headline
     assert "sleeping 99 %" in found.evidence[1].text and found.remedies[0].text.startswith("shorten the sleep")
     assert decide(model, diagnose(model)).kind == Kind.CANNOT_TELL.value
 

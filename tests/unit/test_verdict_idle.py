@@ -51,7 +51,7 @@ def silent(count: int, ago_ns: int, **fields: str) -> Line:
         (silent(6, 12 * S), "6 connections on port 8080 have been silent since their client spoke, for up to 12.0 s"),
         (
             silent(1, 0, object="file:254:0:7:socket"),
-            "Unix sockets do not show whether clients wait on 1 silent connection at file:254:0:7:socket",
+            "Unix sockets do not show whether clients wait on 1 silent connection at socket",
         ),
         (
             silent(2, 12 * S, object="peer:10.0.0.7:80", direction="connected"),

@@ -26,7 +26,7 @@ def time_under(model: Model, *accounts: str) -> str:
     ns = sum(time.accounts.get(name, 0) for name in accounts) if time else model.ns(*accounts)
     part = ns / whole if whole else 0.0
     names = " and ".join(accounts)
-    if part <= general_policy.worth_share:
+    if part <= general_policy.worth_share or part > 1:  # of time that nobody works at, idle time can be many times
         return measured(model, f"less {names} for the same work")
     goal = general_policy.fault_share if part > general_policy.fault_share else general_policy.worth_share
     return measured(model, f"{names} under {percent(goal)} of {whole_name(model)}, now {percent(part)}")

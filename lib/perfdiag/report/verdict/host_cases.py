@@ -10,6 +10,7 @@ from perfdiag.report.verdict.sentences import Kind, reasons, said, told
 from perfdiag.report.verdict.situation import SECOND_CAUSE, Situation
 
 MOSTLY_UNKNOWN = 0.5
+MOSTLY = 0.5  # of an account, from which on one process has most of it
 
 
 def _causes(it: Situation) -> list[Finding]:
@@ -23,7 +24,8 @@ def _largest(model: Model) -> str:
         return f"No task was busy in {duration(model.window_ns)}."
     first = found.consumers[0]
     part = share(first.ns / model.busy_ns) if model.busy_ns else "all"
-    who = "".join(f", most of it {each.comm} ({share(each.share)} of that)" for each in first.consumers[:1])
+    largest = "most of it" if first.consumers[0].share > MOSTLY else "the largest part"
+    who = "".join(f", {largest} {each.comm} ({share(each.share)} of that)" for each in first.consumers[:1])
     return f"Most time: {phrase_of(first.account)} ({first.account} {part}){who}."
 
 

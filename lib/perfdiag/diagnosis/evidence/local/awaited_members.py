@@ -142,7 +142,7 @@ def _of_sleepers(model: Model, pipeline: Pipeline) -> tuple[Severity, str, Remed
         " an answer."
     )
     shorten = fix(f"shorten the sleep, or wait for the event itself; {with_stacks(model, 'shows where they sleep')}")
-    headline = f"{members} wait at pipes or sockets for others of the target, which sleep: for work or for an answer"
+    headline = f"{members} wait at pipes or sockets for others that sleep: for work or for an answer"
     return Severity.INFO, claim, shorten, Mechanism.UNDETERMINED, headline
 
 

@@ -39,6 +39,6 @@ def dropped(model: Model, account: str) -> Finding | None:
                 " monitoring do it"
             )
         ],
-        alternatives=["the target reads all of this for the first time"],
+        alternatives=[f"{subject(model)} reads all of this for the first time"],
         verify=steady(VMSTAT, DROPS),
     )

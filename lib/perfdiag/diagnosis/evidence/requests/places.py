@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
+from perfdiag.model.object_names import file_parts
 from perfdiag.recording import schema
 
 _SHOWN = 2
@@ -15,7 +16,10 @@ def places(lines: Iterable[schema.Silent | schema.Exchange | schema.RequestLeft]
 
 
 def place(object: str) -> str:
-    """Return where requests come in, as it is shown."""
+    """Return where requests come in, as it is shown: a port, or a unix socket by the name of its file."""
+    file = file_parts(object)
+    if file and file[2]:
+        return printable(file[2])
     return printable(object.replace("port:", "port ", 1))
 
 

@@ -183,7 +183,7 @@ def _said(
         )
         if sleeping:
             mechanism = Mechanism.UNDETERMINED
-            headline = f"Threads wait at {other_end} for others, perhaps of the target, which sleep"
+            headline = f"Threads wait at {other_end} for others, perhaps of {subject(model)}, which sleep"
             claim += f" These mostly sleep on a timer ({ASLEEP}): it is unknown whether somebody waits for them."
     elif not slow and not asked:
         headline, mechanism = f"Threads wait for {other_end} often, but not long", Mechanism.MANY
@@ -193,7 +193,8 @@ def _said(
         )
     elif not slow:
         headline, mechanism = f"Threads wait often for {other_end}, which answers fast", Mechanism.MANY
-        claim = f"{who} answers fast{where} ({about(typical_ns(whole))} a wait), but there are {whole.count:,} waits."
+        each = duration(whole.sum_ns / max(1, whole.count))
+        claim = f"{who} answers fast{where} ({each} a wait on average), but there are {whole.count:,} waits."
     elif writes:
         headline, mechanism = f"{other_end} reads slowly, and writers wait for it", Mechanism.SLOW
         claim = f"{who} reads slowly{where}: writers of {subject(model)} wait {duration(whole.sum_ns)} for it."
