@@ -189,3 +189,21 @@ def test_what_was_not_followed_is_not_fine() -> None:
     assert any("not followed" in limit for limit in finding(model, ID).limits)
     unmeasured = Builder().thread("loop", cpu_user="1 s").probe("requests", "no hook").model()
     assert "event loops" in silence(unmeasured, ID).reason
+
+
+def retrying_job(failed: int, sleeps: int) -> Builder:
+    """A job that connects for each call, and sleeps before it tries again."""
+    builder = Builder(window="12 s").thread(cpu_user="500 ms").row("wait.timer", "", durations={"300 ms": sleeps})
+    return builder.exchange(DB, "connected", {"1 ms": 64}, connect={"1 ms": 64}, connects=64, connects_failed=failed)
+
+
+def test_connects_that_fail_at_once_before_a_job_sleeps() -> None:
+    """64 local ports were all taken: 36 of 100 connects failed, 36 sleeps followed, and there was no problem."""
+    found = finding(retrying_job(36, 36).model(), ID)
+    assert found.headline == "36 of 64 connects to 10.0.0.5:5432 failed at once, and as many sleeps followed"
+    assert found.severity is Severity.WARNING and found.confidence is Confidence.LOW
+    assert "EADDRNOTAVAIL" in found.remedies[0].text and found.claims == {"wait.timer": 36 * 300_000_000}
+
+
+def test_sleeps_for_something_else_follow_no_connect() -> None:
+    assert not findings(retrying_job(3, 36).model(), ID) and not findings(retrying_job(36, 5).model(), ID)

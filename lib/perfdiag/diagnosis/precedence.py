@@ -103,7 +103,7 @@ UNDECLARED: Mapping[Pair, str] = {
         (
             "of a target whose requests' time is known nothing is said of idle time",
             "TARGET-BLOCKED-OR-IDLE WAIT-THREAD-IN-REQUEST, TARGET-BLOCKED-OR-IDLE WAIT-TIMER-IN-REQUEST,"
-            " TARGET-SLEEPS WAIT-TIMER-IN-REQUEST, NET-CONNECT-SLOW TARGET-SLEEPS",
+            " TARGET-SLEEPS WAIT-TIMER-IN-REQUEST",
         ),
         ("of sleep, one takes a lock's retries, the other pauses of requests", "LOCK-CONTENTION NET-CONNECT-SLOW"),
         ("exits have different reasons", "KVM-EXIT-EMULATED-IO KVM-HALT-POLLING"),

@@ -18,7 +18,7 @@ SUBJECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("flushes", ("DISK-FLUSH-SLOW",)),
     ("disk errors", ("DISK-ERRORS",)),
     ("network peers", ("NET-PEER-SLOW",)),
-    ("retransmissions", ("NET-RETRANSMITS",)),
+    ("retransmissions", ("NET-RETRANSMITS", "NET-CONNECT-SLOW")),
     ("swap", ("MEM-SWAP-IN",)),
     ("memory reclaim", ("MEM-RECLAIM",)),
     ("memory limit", ("MEM-CGROUP-LIMIT",)),

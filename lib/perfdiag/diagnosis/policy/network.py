@@ -193,6 +193,10 @@ class NetworkPolicy(Family):
         "Twice the window that every connection begins with: below it a connection is held by its start, "
         "not by the path.",
     )
+    failed_before_sleeps_share = share(
+        0.5,
+        "Of sleeps to failed connects, and the other way round: about one for each is a pause before the next try.",
+    )
     failed_connects_share = share(
         0.1,
         "One connect in ten that fails is a peer's fault or a limit's, not chance.",

@@ -24,8 +24,8 @@ def dropped(model: Model, account: str) -> Finding | None:
         {account: ns},
         headline=f"The page cache was dropped on request {plural(times, 'time')}, and is read from disk again",
         claim=(
-            f"Somebody dropped the page cache of this host {plural(times, 'time')} in the window"
-            f" (/proc/sys/vm/drop_caches); {subject(model)} waited {duration(ns)} for reads."
+            f"Somebody dropped the page cache of this host {plural(times, 'time')} in the window; {subject(model)}"
+            f" waited {duration(ns)} for reads."
         ),
         mechanism=Mechanism.MANY,
         doubts=["how much of what was read had been in the cache is not known"],

@@ -20,7 +20,7 @@ from perfdiag.diagnosis.evidence.requests.calls import (
 from perfdiag.diagnosis.evidence.requests.polling import TIMER
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import network_policy
+from perfdiag.diagnosis.policy import general_policy, network_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
@@ -68,6 +68,7 @@ from perfdiag.model.requests.request_time import REST
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",
         "WAIT-TIMER-IN-REQUEST",
+        "TARGET-SLEEPS",
     ),
     elsewhere=True,
 )
@@ -82,7 +83,7 @@ def connect_slow(model: Model) -> Iterable[Outcome]:
             yield _finding(model, each, requests_ns)
         elif (refused := _refused(each)) is not None:
             said += 1
-            yield _before_pauses(model, each) or refused
+            yield _before_pauses(model, each) or _before_sleeps(model, each) or refused
     if not said:
         yield fine_or_unknown(model, ID, "connecting", CONNECT)
 
@@ -138,6 +139,45 @@ def _before_pauses(model: Model, connects: Connects) -> Finding | None:
             fix("shorten the pause before another try, or try another peer at once"),
         ],
         alternatives=["requests wait for something else, and nobody needs that peer"],
+        verify=measured(model, f"connects to {connects.name} succeed"),
+    )
+
+
+def _before_sleeps(model: Model, connects: Connects) -> Finding | None:
+    """Return the finding on connects that fail at once where a target that serves no requests sleeps as often: it tries
+    again after a pause.  None where it sleeps more often, for something else, or hardly."""
+    rows, call = model.rows_of(TIMER), connects.call
+    if model.request_time or call is None or not rows:
+        return None
+    slept, failed = together(rows), call.line.connects_failed
+    again = failed >= network_policy.failed_before_sleeps_share * slept.count
+    if not again or slept.count < network_policy.failed_before_sleeps_share * failed:
+        return None
+    if slept.sum_ns < general_policy.fault_share * model.window_ns:
+        return None
+    tried = plural(call.line.connects + failed, "connect")
+    text = f"{failed:,} of {tried} failed, longest {duration(call.connect.max_ns)}; {slept.count:,} sleeps"
+    return conclude(
+        model,
+        {TIMER: slept.sum_ns},
+        headline=f"{failed:,} of {tried} to {brief(connects.name)} failed at once, and as many sleeps followed",
+        claim=(
+            f"{failed:,} of {tried} to {connects.name} failed at once; {subject(model)} slept as often,"
+            f" {duration(slept.sum_ns)} in all: it tries again after a pause."
+        ),
+        mechanism=Mechanism.FAILED,
+        severity=Severity.WARNING,
+        best=Confidence.MEDIUM,
+        doubts=["that it sleeps because of them is inferred from their number"],
+        evidence=[Evidence(text, float(failed), "count", "inet_sock_set_state")],
+        remedies=[
+            fix(
+                "see the error: strace -f -e trace=connect -p PID; ECONNREFUSED: nobody listens there; EADDRNOTAVAIL:"
+                " no local port is free (ss -s, net.ipv4.ip_local_port_range), so keep connections open and share them"
+            ),
+            fix("shorten the pause before another try"),
+        ],
+        alternatives=["it sleeps for something else, as often by chance"],
         verify=measured(model, f"connects to {connects.name} succeed"),
     )
 
