@@ -4,7 +4,8 @@
  *
  * HOOKS   tp_btf block_bio_queue.
  * COST    one hash look-up for each piece of I/O that is handed to a disk, or to a volume above one.
- * CANNOT  see whose pages a kernel thread writes back: it stands there itself.
+ * CANNOT  see whose pages a kernel thread writes back: it stands there itself.  Nor what RAID 0, linear volumes and
+ *         multipath of NVMe hand on to a disk: that is the bio that was seen above, which is told once.
  */
 #include "core/maps.bpf.h"
 

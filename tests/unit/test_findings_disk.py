@@ -293,7 +293,8 @@ def test_who_reads_here_and_there_needs_no_read_ahead() -> None:
     builder.device("8:0", "read", count=4000, service="1 ms", bytes=4000 << 12)
     builder.file_read("file:8:0:12:table", 4000 << 12, size_bytes=1 << 34, waits=4000, waited="6 s")
     known = disk("8:0", "sda", rotational=True, read_ahead_bytes=0)
-    assert finding(knowing(builder.model(), disks=disks(known)), "DISK-READ-SLOW").severity is Severity.INFO
+    found = finding(knowing(builder.model(), disks=disks(known)), "DISK-READ-SLOW")
+    assert found.severity is Severity.INFO and "read-ahead" not in found.headline
 
 
 def test_flushes_that_are_part_of_larger_work_are_told_with_that() -> None:
@@ -304,3 +305,11 @@ def test_flushes_that_are_part_of_larger_work_are_told_with_that() -> None:
     found = finding(builder.model(), "DISK-FLUSH-SLOW")
     assert found.headline == "Threads wait for flushes, which are part of copying whole files up in overlayfs"
     assert "metacopy=on" in found.remedies[0].text and len(found.remedies) > 1
+
+
+def test_a_disk_that_is_slow_is_told_before_what_its_flushes_are_part_of() -> None:
+    builder = waiting(service="100 ms", wait="100 ms", count=50)
+    kernel = ["jbd2_log_wait_commit", "ext4_sync_file", "ovl_copy_up_file", "ovl_setattr", "__x64_sys_chmod"]
+    builder.stack("wait", "disk.flush", object="device:254:0", kernel=kernel, count=50, weight="5 s")
+    found = finding(on(SSD, builder), "DISK-FLUSH-SLOW")
+    assert "is slow at flushes; these are part of copying whole files up" in found.headline

@@ -51,3 +51,23 @@ def test_what_is_slow_again_and_again_is_none(long: dict[str, int]) -> None:
     builder.device("8:0", "read", count=503, service="3.9 s")
     model = knowing(builder.model(), disks=disks(disk("8:0", "sda", kind="physical")))
     assert not any("did not answer" in each.headline for each in findings(model, READ))
+
+
+def test_a_queue_that_all_requests_stand_in_is_none() -> None:
+    """A flood: the disk had served thousands meanwhile."""
+    builder = Builder(window="60 s").thread("db", cpu_user="1 s")
+    builder.row("disk.flush", "device:8:0", durations={"2 ms": 200, "1.8 s": 3})
+    builder.device("8:0", "write", count=20_000, service="1 ms", queue="1.2 s")
+    builder.device("8:0", "flush", count=203, service="1 ms")
+    model = knowing(builder.model(), disks=disks(disk("8:0", "sda", activity=activity(busy_ns=50 * S))))
+    assert not any("did not answer" in each.headline for each in findings(model, FLUSH))
+
+
+def test_an_outage_stays_one_whatever_the_waits_are_part_of() -> None:
+    builder = Builder(window="20 s").thread("db", cpu_user="1 s")
+    builder.row("disk.read", "device:8:0", durations={"2 ms": 500, "3.9 s": 3})
+    builder.device("8:0", "read", count=503, service="3.9 s")
+    kernel = ["io_schedule", "ext4_bread", "ovl_copy_up_file", "ovl_setattr", "__x64_sys_chmod"]
+    builder.stack("wait", "disk.read", object="device:8:0", kernel=kernel, count=50, weight="12 s")
+    model = knowing(builder.model(), disks=disks(disk("8:0", "sda", activity=activity(reads=503, busy_ns=S))))
+    assert "did not answer" in finding(model, READ).headline

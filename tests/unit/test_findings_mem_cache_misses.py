@@ -73,6 +73,8 @@ def test_what_no_list_of_processes_shows_is_named() -> None:
     assert "df -t tmpfs" in found.remedies[0].text and "raise the memory limit" in found.remedies[1].text
     used = "72.0 MiB in use: tmpfs and shared memory 52.0 MiB, page cache 18.0 MiB"
     assert any(each.text == used for each in found.evidence)
+    shared = replace(full, usage_bytes=120 * MIB, limit_bytes=120 * MIB)  # a database's buffers, and its page cache
+    assert "tmpfs" not in finding(known(reading().model(), memory_groups=[shared]), MISSES).headline
     heap = replace(full, stat=stat | {"anon": 60 * MIB})
     found = finding(known(reading().model(), memory_groups=[heap]), MISSES)
     assert "tmpfs" not in found.headline and "raise the memory limit" in found.remedies[0].text

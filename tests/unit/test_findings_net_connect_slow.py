@@ -47,11 +47,11 @@ def test_a_host_that_drops_connections_itself_is_told_before_the_peer() -> None:
     builder.fact(LOG, "6,7,1,-;x\n", "6,7,1,-;x\n" + FULL.format(8) + FULL.format(9))
     limit = "/proc/sys/net/netfilter/nf_conntrack_max"
     found = finding(builder.fact(limit, "4096\n", "4096\n").model(), ID)
-    assert found.headline == "This host drops new connections: its firewall's table of them is full"
-    assert found.mechanism is Mechanism.LIMIT and "4,096 connections" in found.claim
+    assert found.headline == "This host drops new connections: its conntrack table (4,096 entries) is full"
+    assert found.mechanism is Mechanism.LIMIT and "4,096 entries" in found.claim
     assert any("logged 2 times" in each.text and each.probe == LOG for each in found.evidence)
     raised = found.remedies[0]
-    assert (raised.text, raised.undo) == tuple(f"sysctl -w net.netfilter.nf_conntrack_max={n}" for n in (8192, 4096))
+    assert (raised.text, raised.undo) == tuple(f"sysctl -w net.netfilter.nf_conntrack_max={n}" for n in (16384, 4096))
 
 
 def test_a_table_that_was_full_before_the_window_says_nothing() -> None:

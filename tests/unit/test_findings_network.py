@@ -229,6 +229,13 @@ def test_a_full_buffer_on_a_free_path_is_nobodys_fault() -> None:
     assert "SO_SNDBUF" in found.remedies[0].text and "4194304" in found.remedies[0].text
 
 
+def test_a_full_buffer_hides_no_slow_answers() -> None:
+    """80 sends of a little over a round trip and four answers of a second: "waits for room in the own buffer"."""
+    builder = client({"52 ms": 80}, "net.send", rtt_us=42_000, minimum_rtt_us=40_000, waits_buffer=58)
+    builder.row("net.receive", DB, durations={"1 s": 4})
+    assert "answers slowly: half of the waiting for answers is in waits of 1 s" in finding(builder.model(), PEER).claim
+
+
 def test_a_full_buffer_is_told_beside_waits_for_the_answer_and_with_waits_of_a_round_trip() -> None:
     """An upload with a buffer of 4 KiB over 40 ms: "answers fast, but threads wait for it often"."""
     builder = client({"42 ms": 100}, "net.send", rtt_us=42_000, minimum_rtt_us=40_000, waits_buffer=58)

@@ -48,8 +48,8 @@ def test_requests_that_queue_for_threads_that_sleep_are_not_said_to_sleep_so_lon
     builder.thread("python3", cpu_user="500 ms", wait_events="7500 ms")
     requests(builder, {"cpu.user": 500, "wait.timer": 40_000}, turns=390)
     found = finding(builder.model(), TIMER)
-    assert found.headline == "Requests queue for 2 threads of a pool, which sleep"
-    assert "slept 8.00 s in all: one sleep holds up 5.0 requests" in found.evidence[0].text
+    assert found.headline == "Requests queue for a pool whose 2 threads sleep"
+    assert "slept 8.00 s in all: each sleep delays 5.0 requests" in found.evidence[0].text
     assert any("more threads" in each.text for each in found.remedies)
 
 

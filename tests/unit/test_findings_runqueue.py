@@ -168,7 +168,7 @@ def test_threads_that_are_started_for_little_work_each_are_told_as_such() -> Non
     builder.row("runq.busy", "own:100:server", durations={"3 ms": 400})
     builder.exited("server", threads=40_000, processes=0, wall="29 s", runq_busy="26 s", rest="cpu.user")
     found = finding(builder.model(), "CPU-OVERSUBSCRIBED")
-    assert found.headline == "4,000 threads are started a second, and compete for 2 CPUs"
+    assert found.headline == "4,000 threads a second are started, live 725 us each, and compete for 2 CPUs"
     assert "40,000 threads ended; each lived 725 us, 75.0 us on a CPU" in found.evidence[0].text
     assert found.remedies[0].text.startswith("start fewer threads")
     lasting = crowd().exited("server", threads=200, processes=0, wall="29 s", runq_busy="26 s", rest="cpu.user")

@@ -27,4 +27,4 @@ def outage(waits: Distribution) -> Outage | None:
     if usual_ns * general_policy.outage_factor > long_ns or part < general_policy.outage_time_share:
         return None
     count = sum(count for bucket, count in waits.buckets.items() if edges_ns(bucket)[0] >= long_ns // 2)
-    return Outage(waits, count, round(part * waits.sum_ns))
+    return Outage(waits, count, waits.max_ns if count == 1 else round(part * waits.sum_ns))

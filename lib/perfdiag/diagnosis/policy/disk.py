@@ -30,6 +30,10 @@ class DiskPolicy(Family):
         0.5,
         "Other processes must have most of the bytes and most of the requests to be the cause.",
     )
+    seen_bytes_share = share(
+        0.5,
+        "Of the bytes a disk moved, of which it is known who asked; with less, most came another way.",
+    )
     named_user_share = share(
         0.1,
         "What another process moves of all bytes of a disk, from which on it is named.",

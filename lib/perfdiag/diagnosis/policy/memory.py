@@ -14,6 +14,10 @@ class MemoryPolicy(Family):
         2,
         "Somebody who measures drops the page cache once; what does so again in the same window is a job.",
     )
+    dropped_each_ns = duration_ns(
+        60_000_000_000,
+        "What is dropped less often than each minute has mostly been read again in the meantime.",
+    )
     swap_left_share = share(
         0.02,
         "A swap area with less free space is full.",

@@ -47,6 +47,11 @@ class NfsPolicy(Family):
         0.8,
         "Of the threads of a server; where all are busy so much, most requests find none free (M/M/c).",
     )
+    queued_for_threads_share = share(
+        0.2,
+        "Of the answers' time beyond round trips and the server's own work: so long calls stood before a thread took "
+        "them.",
+    )
     usual_server_threads = count(
         8,
         "What rpc.nfsd starts unless told otherwise (nfs.conf(5)).",

@@ -22,7 +22,7 @@ class Device(Line, tag="device"):
 class DiskUser(Line, tag="disk_user"):
     """A process, of the target or not, or a kernel thread, that asked a block device for something."""
 
-    device: DeviceNumber  # the whole disk, or a volume above disks: what passes that is counted again below
+    device: DeviceNumber  # the whole disk, or a volume above disks: what that hands on anew is counted below as well
     pid: Count  # 0: not known, asked for in an interrupt
     comm: Comm
     kernel_thread: bool

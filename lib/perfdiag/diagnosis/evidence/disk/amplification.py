@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing
+from perfdiag.diagnosis.evidence.disk.disk_use import ARRAY_CHECKS
 from perfdiag.diagnosis.evidence.memory.page_dirtiers import own_pids
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
@@ -43,8 +44,8 @@ class Amplification:
         """Return what such volumes are."""
         if self.reads:
             return fix(
-                "look for a snapshot of this volume (lvs -o name,origin,snap_percent; dmsetup table) and remove it: it"
-                " has each piece copied before it is written for the first time; parity (RAID 5 and 6) reads, too"
+                "look for a snapshot of this volume (lvs -o name,origin,snap_percent; dmsetup table), and remove it if"
+                " nobody needs it: the first write to each block copies that; RAID 5 and 6 read more, too"
             )
         return fix("see what the volume does with each write: dmsetup table, lvs -o name,segtype,devices")
 
@@ -57,7 +58,8 @@ def amplification(model: Model, where: Backing) -> Amplification | None:
     of_target = [line for line in lines if line.pid in own or line.kernel_thread]
     above = [line for line in lines if line.device == where.device]
     below = [line for line in lines if line.device in where.disks]
-    if any(line not in of_target for line in above + below):
+    checked = any(line.kernel_thread and line.comm.endswith(ARRAY_CHECKS) for line in below)
+    if checked or any(line not in of_target for line in above + below):
         return None
     asked = sum(line.read_bytes + line.written_bytes for line in above)
     read, written = sum(line.read_bytes for line in below), sum(line.written_bytes for line in below)

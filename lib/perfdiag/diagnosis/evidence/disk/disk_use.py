@@ -13,7 +13,7 @@ from perfdiag.recording import schema
 
 WORKERS = "kworker/"
 # How md names the thread that reads or writes whole members (md_register_thread() in md_start_sync()).
-ARRAY_CHECKS = ("_resync", "_recovery", "_reshape", "_check", "_repair")
+ARRAY_CHECKS = ("_resync", "_reshape")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class User:
         return f"{plain(self.comm) or NO_NAME} ({self.pids[0]}{more})" if self.pids[0] else NO_NAME
 
     @property
+    def checks_array(self) -> bool:
+        """Whether it reads or writes whole members of an array."""
+        return self.kernel_thread and self.comm.endswith(ARRAY_CHECKS)
+
+    @property
     def brief(self) -> str:
         """Return it for a headline."""
         return brief(self.name)
@@ -41,10 +46,10 @@ class User:
     @property
     def remedy(self) -> Remedy:
         """Return what to do about it."""
-        if self.comm.endswith(ARRAY_CHECKS) and self.kernel_thread:
+        if self.checks_array:
             return fix(
-                f"{self.name} checks or rebuilds an array: lower its speed for now (sysctl dev.raid.speed_limit_min and"
-                " speed_limit_max), or run the check when nobody waits for the disks"
+                f"slow {self.name} down, which checks or rebuilds an array: sysctl -w dev.raid.speed_limit_min=1000"
+                " dev.raid.speed_limit_max=10000 (note the present values first); or run the check at night"
             )
         if self.comm == WORKERS:
             return fix(
@@ -82,9 +87,11 @@ class DiskUse:
 
 
 def disk_use(model: Model, devices: Collection[str]) -> DiskUse | None:
-    """Return who used some devices; None if not all who did were recorded."""
+    """Return who used some devices; None if not all who did were recorded, or if a process of the target has ended: its
+    number is not known then, and it would count as somebody else."""
     lines = [line for line in model.disk_users if line.device in devices]
-    if not lines or model.coverage.lost.get("disk_users_full"):
+    ended = any(thread.processes for thread in model.threads if not thread.pid)
+    if not lines or ended or model.coverage.lost.get("disk_users_full"):
         return None
     own = own_pids(model)
     groups = groups_by_key((_group(line), line) for line in lines if line.pid not in own or not line.pid)

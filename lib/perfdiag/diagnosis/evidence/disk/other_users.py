@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, backing
-from perfdiag.diagnosis.evidence.disk.disk_use import DiskUse, User, disk_use
+from perfdiag.diagnosis.evidence.disk.disk_use import WORKERS, DiskUse, User, disk_use
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Evidence, Other, Relation, Remedy
 from perfdiag.diagnosis.significance import fix, percent, size, together
@@ -28,12 +28,19 @@ class Neighbours:
     def culprit(self) -> User | None:
         """Return who moved most of what others did, if that is one."""
         first = next(iter(self.users), None)
-        return first if first and 2 * first.bytes > self.part * self.bytes else None
+        return first if first and first.pids[0] and 2 * first.bytes > self.part * self.bytes else None
 
     @property
     def who(self) -> str:
         """Return the culprit by name, else "other processes"."""
         return self.culprit.brief if self.culprit else "other processes"
+
+    def keeps_busy(self, what: str) -> str:
+        """Return "dd (812) keeps the disk under vda busy"."""
+        if self.culprit is None:
+            return f"Other processes keep {what} busy"
+        several = len(self.culprit.pids) > 1 or self.culprit.comm == WORKERS
+        return f"{self.culprit.brief} keep{'' if several else 's'} {what} busy"
 
     @property
     def sentence(self) -> str:
@@ -48,13 +55,15 @@ class Neighbours:
     @property
     def evidence(self) -> Evidence:
         """Return the number that carries the claim."""
-        text = f"{percent(self.part)} or more of {size(self.bytes)} moved for other processes{self._names}"
+        text = (
+            f"at least {percent(self.part)} of the {size(self.bytes)} that the disk moved was for others{self._names}"
+        )
         return Evidence(text, self.part, "share", "block_bio_queue" if self.users else "diskstats, /proc/PID/io")
 
     @property
     def others(self) -> list[Other]:
         """Return the largest of them with their pids."""
-        return [Other(each.pids[0], each.comm, Relation.COMPETITOR) for each in self.users[:NAMED] if each.pids]
+        return [Other(each.pids[0], each.comm, Relation.COMPETITOR) for each in self.users[:NAMED] if each.pids[0]]
 
     @property
     def remedy(self) -> Remedy:
@@ -78,7 +87,8 @@ def neighbours(model: Model, where: Backing, rows: Sequence[Row]) -> Neighbours 
     """
     disks = [model.facts.disks[device] for device in where.disks if device in model.facts.disks]
     counters = [disk.activity for disk in disks if disk.activity]
-    use, multiplied = disk_use(model, where.disks), _multiplied(model, where)
+    counted = sum(each.read_bytes + each.written_bytes for each in counters)
+    use, multiplied = _complete(disk_use(model, where.disks), counted), _multiplied(model, where)
     if not counters or len(counters) != len(where.disks) or (multiplied and use is None):
         return None
     waits, pages = together(rows).count, _swapped_pages(model)
@@ -88,7 +98,7 @@ def neighbours(model: Model, where: Backing, rows: Sequence[Row]) -> Neighbours 
         bounds = [factor * each for each in (most_bytes, _asked_bytes(model, where)) if each is not None]
         whole, own_bytes = use.bytes, use.own_bytes + min([use.kernel_bytes, *bounds])
     elif most_bytes is not None:
-        whole, own_bytes = sum(each.read_bytes + each.written_bytes for each in counters), most_bytes
+        whole, own_bytes = counted, most_bytes
     else:
         return None
     requests = sum(each.reads + each.writes + (each.flushes or 0) for each in counters)
@@ -97,6 +107,12 @@ def neighbours(model: Model, where: Backing, rows: Sequence[Row]) -> Neighbours 
     if part < least or waits + (pages or 0) >= (1 - least) * requests:
         return None
     return Neighbours(part, whole, _others(use, whole, own_bytes) if use else ())
+
+
+def _complete(use: DiskUse | None, counted: int) -> DiskUse | None:
+    """Return who used some disks, None if the disks moved far more: RAID 0 and linear volumes, and multipath of NVMe,
+    hand on the very bio that they were given, which is seen once."""
+    return use if use and use.bytes >= disk_policy.seen_bytes_share * counted else None
 
 
 def _others(use: DiskUse, whole: int, own_bytes: int) -> Sequence[User]:

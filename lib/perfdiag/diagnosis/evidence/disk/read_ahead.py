@@ -19,7 +19,6 @@ class ReadAhead:
     whole: str  # "sda"
     bytes: int
     request_bytes: float  # mean of a request to read
-    scans: bool  # most of the waiting is for files that were read as a whole: what comes next was known
 
     @property
     def words(self) -> str:
@@ -40,7 +39,8 @@ class ReadAhead:
 
 
 def small_read_ahead(model: Model, kind: Kind, case: Case) -> ReadAhead | None:
-    """Return it for reads in small requests from a device that hardly reads ahead; None where it does, or nobody knows.
+    """Return it for reads of whole files in small requests from a device that hardly reads ahead; None where it does,
+    where nobody knows, and where files are read here and there: nobody knows then what comes next.
 
     The device that the file system is on decides: of a volume that is the volume.
     """
@@ -49,7 +49,7 @@ def small_read_ahead(model: Model, kind: Kind, case: Case) -> ReadAhead | None:
         return None
     each = reads.bytes / reads.count
     small = disk.read_ahead_bytes < disk_policy.least_read_ahead_bytes and each < disk_policy.least_read_ahead_bytes
-    return ReadAhead(disk.whole, disk.read_ahead_bytes, each, _scans(model)) if small else None
+    return ReadAhead(disk.whole, disk.read_ahead_bytes, each) if small and _scans(model) else None
 
 
 def _scans(model: Model) -> bool:

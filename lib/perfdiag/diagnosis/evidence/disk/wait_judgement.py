@@ -63,9 +63,10 @@ def judge(kind: Kind, model: Model) -> Iterable[Outcome]:
     found = False
     for rows in by_key(model.rows_of(kind.account)).values():
         if worth(model, total_ns(rows) + behind_ns(model, rows[0].account, rows[0].key)):
-            finding = _finding(model, kind, case_of(model, kind, rows))
+            case = case_of(model, kind, rows)
+            finding = _finding(model, kind, case)
             found = found or finding is not None
-            yield from [as_part_of_work(model, kind, rows, finding)] if finding else []
+            yield from [as_part_of_work(model, kind, case, finding)] if finding else []
     if not found:
         rowless = without_rows(model, kind.id, kind.account) or _nameless(model, kind)
         if rowless:
@@ -91,7 +92,7 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         return _of_journal(model, kind, case)
     slow = _slow_requests(model, kind, case)
     others = neighbours(model, case.where, case.rows) if case.above or slow or _long(kind, case) else None
-    if dead := did_not_answer(model, kind, case):
+    if not others and (dead := did_not_answer(model, kind, case)):
         return dead
     more = amplification(model, case.where) if case.above else None
     judgement = _of_amplification(model, kind, case, more) if more else _judgement(model, kind, case, slow, others)
@@ -155,7 +156,7 @@ def _judgement(
         long = f"{slow}; " if slow else ""
         claim = f"{others.sentence} {long}{kind.nouns} on {name} {half}."
         claim = claim[:1].upper() + claim[1:]
-        headline = f"The disk under {brief(name)} is busy for {others.who}"
+        headline = others.keeps_busy(f"the disk under {brief(name)}")
         return fault(model, felt_ns), ns, claim, Mechanism.BUSY, headline
     if slow:
         claim = f"{slow} on {name}; {kind.nouns} take {mean} on average."
@@ -181,7 +182,7 @@ def _of_amplification(
     """Return the same of waits on a volume that moves more than it is asked for."""
     ns, each, of_disk = total_ns(case.rows), about(case.wait_ns), about(case.chain.typical_ns)
     claim = f"{more.sentence(case.where.name)} {kind.nouns.capitalize()} take {each}, the disk {of_disk}."
-    headline = f"{kind.nouns.capitalize()} on {brief(case.where.name)} become {more.times} on the disks below it"
+    headline = f"The disks below {brief(case.where.name)} move {more.times} as they are asked for"
     lost_ns = max(case.lost_ns, round(ns * (1 - 1 / more.factor)))
     return fault(model, ns + behind_ns(model, kind.account, case.rows[0].key)), lost_ns, claim, Mechanism.MANY, headline
 
@@ -199,7 +200,7 @@ def _profile(model: Model, kind: Kind, case: Case, half: str, mean: str) -> tupl
     many = f"{what} on {brief(name)} add up, {mean} each{_if_fast(model, kind, case)}"
     if little := small_read_ahead(model, kind, case):
         many = f"{what} on {brief(name)}, {mean} each, {little.words}"
-    return fault(model, ns) if little and little.scans else Severity.INFO, ns, claim, Mechanism.MANY, many
+    return fault(model, ns) if little else Severity.INFO, ns, claim, Mechanism.MANY, many
 
 
 def _of_files(model: Model, kind: Kind, case: Case) -> str:

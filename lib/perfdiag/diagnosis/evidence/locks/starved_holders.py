@@ -11,6 +11,8 @@ from perfdiag.diagnosis.significance import attempt, fix, percent, plain
 from perfdiag.facts.competitors import Competitor
 from perfdiag.model.model import Model, Row
 
+LIMIT = "what its holder waited for CPUs is known since that began, not in the window alone"
+
 
 @dataclass(frozen=True)
 class Starved:
@@ -21,22 +23,23 @@ class Starved:
 
     def headline(self, lock: str) -> str:
         """Return it in one line."""
-        nice = f" (nice {self.seen.nice})" if self.seen.nice else ""
-        return f"Who holds the lock on {lock}, {self.comm} ({self.seen.pid}), has no CPU{nice}"
+        nice = f", nice {self.seen.nice}," if self.seen.nice else ""
+        return f"{self.comm} ({self.seen.pid}){nice} holds the lock on {lock} but gets no CPU"
 
     @property
     def evidence(self) -> Evidence:
         """Return the number that carries it."""
         part = self.seen.queued_part
-        text = f"{percent(part)} of the time that process {self.seen.pid} wanted to run it waited for a CPU"
+        text = f"since process {self.seen.pid} began, it has waited for a CPU {percent(part)} of the time it wanted one"
         return Evidence(text, part, "share", "schedstat")
 
     @property
     def remedy(self) -> Remedy:
         """Return what gives it a CPU."""
         pid, nice = self.seen.pid, self.seen.nice or 0
+        threads = f"$(ls /proc/{pid}/task)"  # the nice value is each thread's own
         if nice > 0:
-            return attempt(f"renice -n 0 -p {pid}", f"renice -n {nice} -p {pid}", f"nice {nice}")
+            return attempt(f"renice -n 0 -p {threads}", f"renice -n {nice} -p {threads}", f"nice {nice}")
         return fix(f"let process {pid} have a CPU: see who has those it may use (perfdiag latency --pid {pid})")
 
 

@@ -16,7 +16,7 @@ def dropped(model: Model, account: str) -> Finding | None:
     """Return the finding on reads after the page cache was dropped again and again; None if it was not, or nobody
     counts that. Once may be somebody who measures."""
     times = model.facts.vmstat_delta(DROPS) or 0
-    if times < memory_policy.dropped_again:
+    if times < memory_policy.dropped_again or times * memory_policy.dropped_each_ns < model.window_ns:
         return None
     ns = model.ns(account)
     return conclude(

@@ -34,7 +34,8 @@ def hidden(group: MemoryGroup) -> str:
     """Return the use that no list of processes shows, "" unless that is the largest which cannot be given back at once:
     "tmpfs and shared memory take 52.0 MiB"."""
     worst = _hidden(group)
-    return f"{_NAMES[worst.holder]} take {size(worst.bytes)}" if worst else ""
+    verb = "takes" if worst and worst.holder is Holder.KERNEL else "take"
+    return f"{_NAMES[worst.holder]} {verb} {size(worst.bytes)}" if worst else ""
 
 
 def hidden_remedies(group: MemoryGroup | None) -> list[Remedy]:
@@ -48,4 +49,5 @@ def _hidden(group: MemoryGroup) -> Holding | None:
 
 
 def _is_small(held: Holding, group: MemoryGroup) -> bool:
-    return held.bytes < memory_policy.oom_part_share * (group.usage_bytes or 0)
+    free_bytes = group.stat.get("slab_reclaimable", 0) if held.holder is Holder.KERNEL else 0
+    return 2 * (held.bytes - free_bytes) < (group.usage_bytes or 0)

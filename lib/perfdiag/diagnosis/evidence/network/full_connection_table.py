@@ -9,7 +9,7 @@ from perfdiag.facts.kernel_log import KERNEL_LOG
 from perfdiag.model.model import Model
 
 MOST = "net/netfilter/nf_conntrack_max"
-GROWN = 2  # times the present limit, to try
+GROWN = 4  # times the present limit, to try
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,16 @@ class FullTable:
     limit: int | None  # of connections
 
     @property
+    def headline(self) -> str:
+        """Return it in one line."""
+        limit = f" ({self.limit:,} entries)" if self.limit else ""
+        return f"This host drops new connections: its conntrack table{limit} is full"
+
+    @property
     def sentence(self) -> str:
         """Return it in words."""
-        limit = f" of {self.limit:,}" if self.limit else ""
-        return f"The firewall's table{limit} connections on this host is full, so the kernel drops new ones."
+        limit = f" ({self.limit:,} entries)" if self.limit else ""
+        return f"This host's conntrack table{limit} is full, so the kernel drops new connections."
 
     @property
     def evidence(self) -> Evidence:

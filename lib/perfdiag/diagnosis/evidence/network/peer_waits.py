@@ -78,10 +78,12 @@ class PeerWaits:
     @property
     def slow(self) -> bool:
         """Whether answers take longer than the round trip with its variation, and some work of the peer."""
+        return self.is_late(self.typical_ns)
+
+    def is_late(self, ns: int) -> bool:
+        """Return whether an answer after that time is as late."""
         way_ns = self.round_trip_ns or 0
-        return self.typical_ns >= way_ns + max(
-            network_policy.slow_answer_ns, network_policy.round_trip_variation_share * way_ns
-        )
+        return ns >= way_ns + max(network_policy.slow_answer_ns, network_policy.round_trip_variation_share * way_ns)
 
     @property
     def connects_anew(self) -> bool:

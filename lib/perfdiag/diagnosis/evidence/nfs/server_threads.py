@@ -24,9 +24,8 @@ class BusyThreads:
     @property
     def headline(self) -> str:
         """Return it in one line."""
-        if self.count == 1:
-            return "The only thread of this host's NFS server is busy, and calls wait for it"
-        return f"All {self.count:,} threads of this host's NFS server are busy, and calls wait for one"
+        threads = plural(self.count, "thread")
+        return f"This host's NFS server has {threads}, {percent(self.part)} busy, and calls wait for one"
 
     @property
     def evidence(self) -> Evidence:
@@ -46,5 +45,9 @@ def busy_threads(model: Model, use: Use) -> BusyThreads | None:
     count = model.facts.texts.number(THREADS)
     if not use.nfsd.requests.count or not count or not model.window_ns:
         return None
+    calls, served = use.calls(*(name for name in use.procedures if "." not in name)), use.nfsd.requests
+    waited_ns = calls.wire.sum_ns - served.sum_ns - calls.count * use.trip_ns
+    if not use.far and waited_ns < nfs_policy.queued_for_threads_share * calls.wire.sum_ns:
+        return None  # one that waits for its disk is busy, too, and yet nobody queues for it
     part = requests(model).sum_ns / (count * model.window_ns)
     return BusyThreads(count, min(1.0, part)) if part >= nfs_policy.busy_threads_share else None

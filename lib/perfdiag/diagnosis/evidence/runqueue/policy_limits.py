@@ -79,7 +79,7 @@ def _realtime(model: Model, rows: Sequence[Row]) -> Finding:
     return conclude(
         model,
         {(ACCOUNT, REALTIME): ns},
-        headline=f"Real-time threads are stopped by the kernel's limit, {left} on a CPU",
+        headline=f"The kernel lets real-time threads run only {left} on a CPU",
         claim=(
             f"Runnable real-time threads were stopped for {duration(ns)} until the next period: those of their CPU may"
             f" run {left} (sched_rt_runtime_us), and that was used up."

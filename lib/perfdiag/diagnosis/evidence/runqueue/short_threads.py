@@ -22,7 +22,8 @@ class ShortThreads:
 
     def headline(self, cpus: int) -> str:
         """Return it in one line."""
-        return f"{self.per_second:,.0f} threads are started a second, and compete for {plural(cpus, 'CPU')}"
+        started = f"{self.per_second:,.0f} threads a second are started"
+        return f"{started}, live {duration(self.life_ns)} each, and compete for {plural(cpus, 'CPU')}"
 
     @property
     def evidence(self) -> Evidence:
@@ -39,11 +40,12 @@ class ShortThreads:
 def short_threads(model: Model) -> ShortThreads | None:
     """Return the threads that end soon if they are many, and most of the waiting for own threads is theirs."""
     short = [each for each in model.threads if each.exited and each.threads > each.processes]
-    count = sum(each.threads - each.processes for each in short)
+    whole = sum(each.threads for each in short)
+    count = whole - sum(each.processes for each in short)
     seconds = model.window_ns / 1e9
-    if not seconds or count < runqueue_policy.threads_per_second * seconds:
+    if not seconds or 2 * count <= whole or count < runqueue_policy.threads_per_second * seconds:
         return None
-    life_ns, queued = sum(each.wall_ns for each in short) / count, sum(map(queued_ns, short))
+    life_ns, queued = sum(each.wall_ns for each in short) / whole, sum(map(queued_ns, short))
     if life_ns >= local_policy.short_life_ns or 2 * queued < sum(map(queued_ns, model.threads)):
         return None
-    return ShortThreads(count, count / seconds, life_ns, sum(map(cpu_ns, short)) / count)
+    return ShortThreads(count, count / seconds, life_ns, sum(map(cpu_ns, short)) / whole)

@@ -101,7 +101,7 @@ def _finding(model: Model, account: str, case: Case, ns: int, others: Neighbours
     return conclude(
         model,
         {(account, case.rows[0].key): ns},
-        headline=f"Requests queue at disk {brief(name)}{f', mostly those of {others.who}' if others else ''}",
+        headline=f"Requests queue at disk {brief(name)}{f' behind those of {others.who}' if others else ''}",
         claim=(
             f"Requests to {name} wait {about(queue_ns)} in its queue; the disk needs"
             f" {about(typical_ns(requests.service))}.{f' {others.sentence}' if others else ''}"

@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.locks import (
     lock_remedies,
     never_released_locks,
     overlapping_readers,
+    starved_holders,
 )
 from perfdiag.diagnosis.evidence.locks.database_locks import database_locks
 from perfdiag.diagnosis.evidence.locks.holder_sentences import does_in_brief, in_brief, path, remedy_of
@@ -23,12 +24,12 @@ from perfdiag.diagnosis.evidence.locks.lock_holders import (
     is_outside,
     under,
 )
-from perfdiag.diagnosis.evidence.locks.starved_holders import starved
 from perfdiag.diagnosis.evidence.requests.awaited_threads import in_turn
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import (
+    Confidence,
     Evidence,
     EvidenceKind,
     Finding,
@@ -196,6 +197,7 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
     evidence = [waits(whole, f"waits for {name}"), *_wanted(code)]
     limits = _limits(model, account, runtime, bool(code))
     told = not herd and (runtime is None or runtime.taken)  # else the runtime ends these waits: that says nothing
+    hungry = starved_holders.starved(model, rows) if told else None
     if herd:
         evidence.append(condition_variable_herds.shown(together_ns))
     elif told:
@@ -204,9 +206,10 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
             taken = f"; it is unknown who had it most of that time: no thread of {subject(model)}"
         claim += taken
         headline += in_brief(holder) if holder else ""
-        if hungry := starved(model, rows):
+        if hungry:
             headline, remedies = hungry.headline(brief(name)), [hungry.remedy, *remedies]
-            evidence.append(hungry.evidence)
+            evidence.insert(0, hungry.evidence)
+            limits.append(starved_holders.LIMIT)
         evidence += shown
         limits.append(limit)
     return conclude(
@@ -215,10 +218,14 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         headline=headline,
         claim=f"{claim}.",
         mechanism=Mechanism.SLEEP if holder and told and holder.sleeps else Mechanism.BUSY,
+        best=Confidence.MEDIUM if hungry else Confidence.HIGH,
         doubts=limits,
         evidence=evidence,
         remedies=remedies,
-        alternatives=["the holder has no CPU", "many threads take the lock in turn, each for a short time"],
+        alternatives=[
+            *([] if hungry else ["the holder has no CPU"]),
+            "many threads take the lock in turn, each for a short time",
+        ],
         verify=time_under(model, account),
         others=_others(model, holder) if told else (),
     )

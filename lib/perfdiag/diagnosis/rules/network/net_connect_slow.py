@@ -193,7 +193,7 @@ def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
     took_ns = max(connects.waited_ns, connects.took_ns)
     if full and (connects.none_succeeded or connects.retried):
         claim = f"{full.sentence} Connecting to {name} needs repeated SYNs, {duration(took_ns)} in all."
-        headline, mechanism = "This host drops new connections: its firewall's table of them is full", Mechanism.LIMIT
+        headline, mechanism = full.headline, Mechanism.LIMIT
     elif connects.none_succeeded and connects.call:
         failed = connects.call.line.connects_failed
         claim = (

@@ -148,7 +148,10 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     names = [name for account in case.parts for name in (use.names if use.far else partial(_answered, use))(account)]
     forced = forced_by(use, use.calls(*dict.fromkeys(names)))
     trips = f"each {duration(use.trip_ns)}" if use.round_trip else "each a round trip"
-    again = f"Calls to {use.in_brief} ask again what it has told, because of {forced[0]}, {trips}" if forced else ""
+    told_by_trips = use.far or not case.slow  # else the server takes long for them besides
+    again = ""
+    if forced and told_by_trips:
+        again = f"Calls to {use.in_brief} ask again what it has told, because of {forced[0]}, {trips}"
     return conclude(
         model,
         use.claims(case.parts),

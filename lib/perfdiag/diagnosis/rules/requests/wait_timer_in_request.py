@@ -95,22 +95,19 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     number = all_wait_at_once(model, parts) if 2 * parked_ns > ns else 0
     code = sleeps_in(model, _serving(model)) if slept_ns > parked_ns else ""
     sleep = "sleep, or wait in vain," if 2 * parked_ns > ns else f"sleep in {code}" if code else "sleep"
+    polls = None if looped or number else polling(model, time)
     headline = _LOOPED if looped else f"Threads {sleep} while they serve requests"
-    if queue:
-        headline = (
-            f"Requests queue for {plural(len(queue), 'thread')} of a pool, which sleep{f' in {code}' if code else ''}"
-        )
-    if number:
-        headline = f"All {number} threads that serve requests wait at once, until their own timeouts"
-    if polls := None if looped or number else polling(model, time):
+    if polls:
         headline = f"Requests wait while threads look every {duration(polls.pause_ns)} whether something is there"
+    elif number:
+        headline = f"All {number} threads that serve requests wait at once, until their own timeouts"
+    elif queue:
+        headline = _queue_headline(queue, code)
     claim = f"{headline}: {duration(ns)} of {duration(time.ns)}"
     what = "such waits" if 2 * parked_ns > ns else "sleep"
     evidence = [Evidence(f"{duration(ns // time.count)} of {what} a request, on average", float(ns), "ns", "ledger")]
     if queue:
-        own_ns = sum(thread.ns(TIMER) for thread in queue)
-        text = f"these slept {duration(own_ns)} in all: one sleep holds up {slept_ns / own_ns:.1f} requests on average"
-        evidence = [Evidence(text, slept_ns / own_ns, "count", "ledger")]
+        evidence = [_queued(queue, slept_ns)]
     if parked_ns:
         claim += f", {duration(parked_ns)} of it in waits that only their own timeout ended"
         evidence.append(Evidence(_parked_text(model, parts), float(parked_ns), "ns", "sched_waking"))
@@ -141,13 +138,25 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     )
 
 
+def _queue_headline(queue: Sequence[ThreadLedger], code: str) -> str:
+    where = f" in {code}" if code else ""
+    return f"Requests queue for a pool whose {plural(len(queue), 'thread')} sleep{where}"
+
+
+def _queued(queue: Sequence[ThreadLedger], slept_ns: int) -> Evidence:
+    """Return how many requests each sleep of a pool delays."""
+    own_ns = sum(thread.ns(TIMER) for thread in queue)
+    text = f"its threads slept {duration(own_ns)} in all: each sleep delays {slept_ns / own_ns:.1f} requests on average"
+    return Evidence(text, slept_ns / own_ns, "count", "ledger")
+
+
 def _remedies(*, looped: bool, own_pool: bool, polls: Polling | None, where: list[Remedy], queue: bool) -> list[Remedy]:
     if looped:
         return [fix(_DELAYS)]
     if polls:
         return [fix(f"make the work of {polls.busy[0].name} faster; {polls.saved()}"), *where]
     more = [fix("give that pool more threads: those that sleep need no CPU")] if queue else []
-    return [fix(_OWN_POOL if own_pool else _SLEEPS), *more, *where]
+    return [*more, fix(_OWN_POOL if own_pool else _SLEEPS), *where]
 
 
 def _slept_ns(model: Model) -> int:
