@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.policy import general_policy
-from perfdiag.diagnosis.significance import share_above
-from perfdiag.recording.distribution import Distribution, edges_ns
+from perfdiag.diagnosis.significance import midpoint_ns, share_above
+from perfdiag.recording.distribution import Distribution
 
 
 @dataclass(frozen=True)
@@ -26,5 +26,5 @@ def outage(waits: Distribution) -> Outage | None:
     part = share_above(waits, long_ns)
     if usual_ns * general_policy.outage_factor > long_ns or part < general_policy.outage_time_share:
         return None
-    count = sum(count for bucket, count in waits.buckets.items() if edges_ns(bucket)[0] >= long_ns // 2)
+    count = sum(count for bucket, count in waits.buckets.items() if midpoint_ns(bucket) > long_ns)
     return Outage(waits, count, waits.max_ns if count == 1 else round(part * waits.sum_ns))
