@@ -126,7 +126,7 @@ static void the_end_looks_at_competitors(void)
 	snprintf(path, sizeof(path), "/competitor/%d/cgroup", getppid());
 	CHECK(says(text, path, "\"text\":\""));
 	CHECK(says(text, "/competitor/4194305/stat", "\"error\":\"No such file or directory\""));
-	CHECK_NUMBER(count(text, "\"/competitor/"), 6);
+	CHECK_NUMBER(count(text, "\"/competitor/"), 8);
 	free(text);
 	facts_look_at_competitors(pids, 0);
 }

@@ -1,17 +1,18 @@
 """Holders of a lock outside the target that have no CPU: whoever waits for the lock waits for their turn, too."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import NO_NAME
 from perfdiag.diagnosis.policy import locks_policy
-from perfdiag.diagnosis.rule import Evidence, Remedy
-from perfdiag.diagnosis.significance import attempt, fix, percent, plain
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Remedy
+from perfdiag.diagnosis.significance import attempt, brief, fix, percent, plain
 from perfdiag.facts.competitors import Competitor
 from perfdiag.model.model import Model, Row
 
 LIMIT = "what its holder waited for CPUs is known since that began, not in the window alone"
+NO_CPU = "the holder has no CPU"  # what else may be, where nobody looked
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,22 @@ class Starved:
         if nice > 0:
             return attempt(f"renice -n 0 -p {threads}", f"renice -n {nice} -p {threads}", f"nice {nice}")
         return fix(f"let process {pid} have a CPU: see who has those it may use (perfdiag latency --pid {pid})")
+
+
+def told(model: Model, rows: Sequence[Row], finding: Finding) -> Finding:
+    """Return the finding on these waits for a lock with the holder, if that has no CPU."""
+    holder = starved(model, rows)
+    if holder is None:
+        return finding
+    return replace(
+        finding,
+        headline=holder.headline(brief(plain(rows[0].object or rows[0].key))),
+        confidence=Confidence.LOW if finding.confidence is Confidence.LOW else Confidence.MEDIUM,
+        limits=(*finding.limits, LIMIT),
+        evidence=[holder.evidence, *finding.evidence],
+        remedies=[holder.remedy, *finding.remedies],
+        alternatives=[each for each in finding.alternatives if each != NO_CPU],
+    )
 
 
 def starved(model: Model, rows: Sequence[Row]) -> Starved | None:

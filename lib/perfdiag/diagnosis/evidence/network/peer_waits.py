@@ -80,6 +80,18 @@ class PeerWaits:
         """Whether answers take longer than the round trip with its variation, and some work of the peer."""
         return self.is_late(self.typical_ns)
 
+    @property
+    def answer_ns(self) -> int:
+        """Return how long answers take: as `typical_ns`, of all waits but those to send."""
+        return typical_ns(together([row for row in self.rows if row.account != "net.send"]))
+
+    @property
+    def late_after_sending(self) -> bool:
+        """Whether answers are late beside waits to send, by more than the round trip of the last piece, which is under
+        way when the wait for the answer begins."""
+        sends = any(row.account == "net.send" for row in self.rows)
+        return sends and not self.repeated and self.is_late(self.answer_ns - (self.round_trip_ns or 0))
+
     def is_late(self, ns: int) -> bool:
         """Return whether an answer after that time is as late."""
         way_ns = self.round_trip_ns or 0

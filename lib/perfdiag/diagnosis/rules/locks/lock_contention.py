@@ -29,7 +29,6 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import (
-    Confidence,
     Evidence,
     EvidenceKind,
     Finding,
@@ -113,7 +112,7 @@ def contention(model: Model) -> Iterable[Outcome]:
         if overlap := overlapping_readers.overlaps(model).get((account, key)):
             yield overlapping_readers.finding(model, overlap, rows, _code(model, account, key))
         else:
-            yield _finding(model, account, key, rows)
+            yield starved_holders.told(model, rows, _finding(model, account, key, rows))
     for each in (*in_turn(model), *database_locks(model)):
         found += 1
         yield each
@@ -197,7 +196,6 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
     evidence = [waits(whole, f"waits for {name}"), *_wanted(code)]
     limits = _limits(model, account, runtime, bool(code))
     told = not herd and (runtime is None or runtime.taken)  # else the runtime ends these waits: that says nothing
-    hungry = starved_holders.starved(model, rows) if told else None
     if herd:
         evidence.append(condition_variable_herds.shown(together_ns))
     elif told:
@@ -206,10 +204,6 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
             taken = f"; it is unknown who had it most of that time: no thread of {subject(model)}"
         claim += taken
         headline += in_brief(holder) if holder else ""
-        if hungry:
-            headline, remedies = hungry.headline(brief(name)), [hungry.remedy, *remedies]
-            evidence.insert(0, hungry.evidence)
-            limits.append(starved_holders.LIMIT)
         evidence += shown
         limits.append(limit)
     return conclude(
@@ -218,14 +212,10 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         headline=headline,
         claim=f"{claim}.",
         mechanism=Mechanism.SLEEP if holder and told and holder.sleeps else Mechanism.BUSY,
-        best=Confidence.MEDIUM if hungry else Confidence.HIGH,
         doubts=limits,
         evidence=evidence,
         remedies=remedies,
-        alternatives=[
-            *([] if hungry else ["the holder has no CPU"]),
-            "many threads take the lock in turn, each for a short time",
-        ],
+        alternatives=[starved_holders.NO_CPU, "many threads take the lock in turn, each for a short time"],
         verify=time_under(model, account),
         others=_others(model, holder) if told else (),
     )

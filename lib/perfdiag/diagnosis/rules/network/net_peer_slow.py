@@ -35,9 +35,7 @@ from perfdiag.diagnosis.significance import (
     fine,
     fix,
     still_waiting,
-    together,
     total_ns,
-    typical_ns,
     waits,
     worth,
 )
@@ -285,10 +283,7 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
         )
     sending = [row for row in found.rows if row.account == "net.send"]
     sent_ns = total_ns(sending)
-    answer_ns = typical_ns(together([row for row in found.rows if row.account != "net.send"]))
-    way_ns = found.round_trip_ns or 0  # of the last piece, which is under way when the wait for the answer begins
-    late = bool(sending) and not found.repeated and found.is_late(answer_ns - way_ns)
-    if 2 * sent_ns > total_ns(found.rows) and not late and _own_buffer(found.sockets):
+    if 2 * sent_ns > total_ns(found.rows) and not found.late_after_sending and _own_buffer(found.sockets):
         return (
             Severity.INFO,
             f"Sending to {name} waits for room in the own send buffer ({duration(sent_ns)}): the buffer is"
@@ -297,7 +292,7 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
             Mechanism.LIMIT,
             f"Sending to {brief(name)} waits for room in the own send buffer",
         )
-    if not found.slow and not late:
+    if not found.slow and not found.late_after_sending:
         return (
             Severity.INFO,
             f"{name} answers fast ({typical}), but there are many waits ({found.waits.count:,}).",
@@ -316,8 +311,10 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
         )
         headline = f"{brief(name)} answers slowly, or acknowledges small writes late"
         return severity, claim, [telling(), *remedies], Mechanism.SLOW, headline
-    each_ns, whole = (found.typical_ns, "waiting time") if found.slow else (answer_ns, "waiting for answers")
-    beyond = f", {about(each_ns - way_ns)} more than the round trip" if found.round_trip_ns is not None else ""
+    each_ns, whole = (found.typical_ns, "waiting time") if found.slow else (found.answer_ns, "waiting for answers")
+    beyond = (
+        f", {about(each_ns - found.round_trip_ns)} more than the round trip" if found.round_trip_ns is not None else ""
+    )
     claim = f"{name} answers slowly: half of the {whole} is in waits of {about(each_ns)}{beyond}."
     return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} answers slowly"
 

@@ -129,13 +129,17 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
         remedies=_remedies(
             looped=looped, own_pool=bool(number), polls=polls, where=[] if code else _where(model), queue=bool(queue)
         ),
-        alternatives=[
-            "an intended limit on the rate of requests, or long polling without news",
-            *(["pauses between pieces of the work itself"] if polls else []),
-            *(["requests that are meant to wait for news"] if unproven else []),
-        ],
+        alternatives=_alternatives(polls=bool(polls), unproven=unproven),
         verify=part_under(model, "sleep", "request time", ns / time.ns, general_policy.fault_share),
     )
+
+
+def _alternatives(*, polls: bool, unproven: bool) -> list[str]:
+    return [
+        "an intended limit on the rate of requests, or long polling without news",
+        *(["pauses between pieces of the work itself"] if polls else []),
+        *(["requests that are meant to wait for news"] if unproven else []),
+    ]
 
 
 def _queue_headline(queue: Sequence[ThreadLedger], code: str) -> str:
