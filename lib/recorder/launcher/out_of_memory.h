@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #define RECORDER_OOM_SCORE "999"
-#define NEEDED_MEBIBYTES 54 /* recorder, its programs (while they are checked) and Python together */
+#define NEEDED_MEBIBYTES 60 /* recorder, its programs (while they are checked) and Python together */
 
 /* Whether perfdiag can have the memory that it needs. */
 bool has_room(void);
