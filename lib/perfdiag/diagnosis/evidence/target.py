@@ -102,6 +102,11 @@ def setting(path: str, value: str, present: str) -> Remedy:
     return attempt(write(value, path), write(present, path), f"{PurePosixPath(path).name} {present}")
 
 
+def sysctl(name: str, value: float | str, present: float | str) -> Remedy:
+    """Return the trial that gives a kernel setting ("vm.swappiness") a value, with `present` as its undo."""
+    return attempt(f"sysctl -w {name}={value}", f"sysctl -w {name}={present}", f"{name} = {present}")
+
+
 def niced(model: Model) -> dict[int, int]:
     """Return the processes of the target with a nice value that lets others go first, and that value."""
     found = {pid: process.nice for pid, process in sorted(model.facts.processes.items())}

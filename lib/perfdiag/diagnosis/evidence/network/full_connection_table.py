@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.target import sysctl
 from perfdiag.diagnosis.rule import Evidence, Remedy
-from perfdiag.diagnosis.significance import attempt, fix
+from perfdiag.diagnosis.significance import fix
 from perfdiag.facts.kernel_log import KERNEL_LOG
 from perfdiag.model.model import Model
 
@@ -46,9 +47,7 @@ class FullTable:
         )
         if not self.limit:
             return [fix("raise net.netfilter.nf_conntrack_max"), idle]
-        name = MOST.replace("/", ".")
-        command, undo = (f"sysctl -w {name}={number}" for number in (GROWN * self.limit, self.limit))
-        return [attempt(command, undo, f"{name} = {self.limit}"), idle]
+        return [sysctl(MOST.replace("/", "."), GROWN * self.limit, self.limit), idle]
 
 
 def full_table(model: Model) -> FullTable | None:

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.fix_checks import time_under
+from perfdiag.diagnosis.evidence.target import sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Finding, Mechanism, Remedy
-from perfdiag.diagnosis.significance import attempt, duration, fix, plain, together, total_ns, waits, worth
+from perfdiag.diagnosis.significance import duration, fix, plain, together, total_ns, waits, worth
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
@@ -102,9 +103,7 @@ def _raised(limit: tuple[int, int] | None) -> list[Remedy]:
     """Return the trial of the kernel's own default, where less is left to real-time threads."""
     if limit is None or limit[0] >= _default_us(limit[1]):
         return []
-    name = RUNTIME.replace("/", ".")
-    command, undo = (f"sysctl -w {name}={us}" for us in (_default_us(limit[1]), limit[0]))
-    return [attempt(command, undo, f"{name} = {limit[0]}")]
+    return [sysctl(RUNTIME.replace("/", "."), _default_us(limit[1]), limit[0])]
 
 
 def _default_us(period_us: int) -> int:

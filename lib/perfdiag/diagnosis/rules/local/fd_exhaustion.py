@@ -15,6 +15,7 @@ from perfdiag.diagnosis.evidence.local.refused_descriptors import (
     words_of,
 )
 from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
+from perfdiag.diagnosis.evidence.target import sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import (
@@ -226,15 +227,7 @@ def _remedies(model: Model, descriptors: Descriptors) -> list[Remedy]:
     find = fix(f"find out what is left open: ls -l /proc/{descriptors.pid or 'PID'}/fd | sort -k 11 | uniq -cf 10")
     soft, hard, pid = descriptors.soft_limit, descriptors.hard_limit, descriptors.pid
     if not pid:
-        present = f"{soft or 0:.0f}"
-        return [
-            attempt(
-                f"sysctl -w fs.file-max={round((soft or 0) * 2)}",
-                f"sysctl -w fs.file-max={present}",
-                f"fs.file-max = {present}",
-            ),
-            find,
-        ]
+        return [sysctl("fs.file-max", round((soft or 0) * 2), f"{soft or 0:.0f}"), find]
     if not soft or not hard or math.isinf(soft):
         return [find]
     most = "unlimited" if math.isinf(hard) else f"{max(hard, soft * 2):.0f}"

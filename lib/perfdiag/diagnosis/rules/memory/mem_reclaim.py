@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import steady
-from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.evidence.target import subject, sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import attempt, duration, fix, little, size, together, waits, worth
+from perfdiag.diagnosis.significance import duration, fix, little, size, together, waits, worth
 from perfdiag.model.model import Model
 
 RECLAIM = "memory.reclaim"
@@ -81,12 +81,5 @@ def _reclaim_remedies(model: Model) -> list[Remedy]:
     present = model.facts.sysctl("vm/watermark_scale_factor")
     remedies = [fix("find the largest processes (ps -eo pid,rss,comm --sort -rss | head), or add memory")]
     if present and present.isdigit() and int(present) < WATERMARK_SCALE:
-        remedies.insert(
-            0,
-            attempt(
-                f"sysctl -w vm.watermark_scale_factor={WATERMARK_SCALE}",
-                f"sysctl -w vm.watermark_scale_factor={present}",
-                f"vm.watermark_scale_factor = {present}",
-            ),
-        )
+        remedies.insert(0, sysctl("vm.watermark_scale_factor", WATERMARK_SCALE, present))
     return remedies

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.memory.refaults import reclaimed
-from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.evidence.target import subject, sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import (
@@ -15,7 +15,6 @@ from perfdiag.diagnosis.rule import (
     rule,
 )
 from perfdiag.diagnosis.significance import (
-    attempt,
     claims_of,
     duration,
     fine,
@@ -110,6 +109,5 @@ def _swap_remedies(model: Model, *, short_now: bool) -> list[Remedy]:
     swap = model.facts.swap
     remedies = [fix("find the largest processes (ps -eo pid,rss,comm --sort -rss | head), or add memory")]
     if short_now and swap and swap.swappiness is not None and swap.swappiness > LOW_SWAPPINESS:
-        low, present = (f"sysctl -w vm.swappiness={value}" for value in (LOW_SWAPPINESS, swap.swappiness))
-        remedies.insert(0, attempt(low, present, f"vm.swappiness = {swap.swappiness}"))
+        remedies.insert(0, sysctl("vm.swappiness", LOW_SWAPPINESS, swap.swappiness))
     return remedies

@@ -7,11 +7,11 @@ from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, name
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns as answers_held_ns
 from perfdiag.diagnosis.evidence.network.full_paths import queues
 from perfdiag.diagnosis.evidence.network.peers import peer_of, round_trip_ns
-from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.evidence.target import subject, sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
-from perfdiag.diagnosis.significance import attempt, brief, duration, fault, fix, plain, together, waits
+from perfdiag.diagnosis.significance import brief, duration, fault, fix, plain, together, waits
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import HELD
 from perfdiag.recording import schema
@@ -109,5 +109,5 @@ def _congestion_remedies(model: Model, socket: schema.Socket) -> list[Remedy]:
         socket.congestion_window <= network_policy.small_window_segments
         and model.facts.sysctl(slow_start.replace(".", "/")) == "1"
     ):
-        remedies.insert(0, attempt(f"sysctl -w {slow_start}=0", f"sysctl -w {slow_start}=1", f"{slow_start} = 1"))
+        remedies.insert(0, sysctl(slow_start, 0, 1))
     return remedies
