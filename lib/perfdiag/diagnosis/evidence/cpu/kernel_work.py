@@ -1,7 +1,6 @@
 """Purposes of kernel time, from sampled kernel stacks, with a remedy for each."""
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
@@ -257,23 +256,29 @@ def _counts(samples: CpuSamples, of: Callable[[schema.Stack], bool]) -> dict[str
 
 def awaited(stacks: Sequence[schema.Stack]) -> Kind | None:
     """Return what most of the time of sampled waits is for, by the functions that they stand in themselves."""
-    weights: defaultdict[Kind | None, int] = defaultdict(int)
-    for stack in stacks:
-        inside = [name for name in stack.kernel if not name.startswith(_SCHEDULING)][:INNERMOST]
-        kinds = (kind for kind in AWAITED + KINDS if any_begins(inside, kind.functions))
-        weights[next(kinds, None)] += stack.weight_ns
-    most = max(weights, key=lambda kind: weights[kind], default=None)
-    return most if 2 * weights[most] > sum(weights.values()) else None
+    return _of_most((_first(AWAITED + KINDS, _innermost(stack)), stack.weight_ns) for stack in stacks)
 
 
 def around(stacks: Sequence[schema.Stack]) -> Kind | None:
     """Return the work that most of the time of sampled waits is a part of, if it is of a kind that explains them."""
-    weights: defaultdict[Kind | None, int] = defaultdict(int)
-    for stack in stacks:
-        kinds = (kind for kind in KINDS if kind.whole and any_begins(stack.kernel, kind.functions))
-        weights[next(kinds, None)] += stack.weight_ns
+    whole = [kind for kind in KINDS if kind.whole]
+    return _of_most((_first(whole, stack.kernel), stack.weight_ns) for stack in stacks)
+
+
+def _innermost(stack: schema.Stack) -> Sequence[str]:
+    return [name for name in stack.kernel if not name.startswith(_SCHEDULING)][:INNERMOST]
+
+
+def _first(kinds: Iterable[Kind], functions: Sequence[str]) -> Kind | None:
+    """Return the first kind that one of these functions belongs to."""
+    return next((kind for kind in kinds if any_begins(functions, kind.functions)), None)
+
+
+def _of_most(parts: Iterable[tuple[Kind | None, int]]) -> Kind | None:
+    """Return the kind that has more than half of the time, None where that is no known one."""
+    weights = sums_by_key(parts)
     most = max(weights, key=lambda kind: weights[kind], default=None)
-    return most if 2 * weights[most] > sum(weights.values()) else None
+    return most if 2 * weights[most] > weights.total() else None
 
 
 def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:
@@ -299,8 +304,7 @@ def _small_calls(model: Model) -> str:
 
 def _purpose(functions: Sequence[str]) -> str:
     """Return what a kernel stack works for: the first known kind, else its system call, else nothing."""
-    for kind in KINDS:
-        if any_begins(functions, kind.functions):
-            return kind.name
+    if kind := _first(KINDS, functions):
+        return kind.name
     calls = (function.removeprefix("__x64_sys_") for function in functions if function.startswith("__x64_sys_"))
     return next((f"{plain(call)}()" for call in calls), "")
