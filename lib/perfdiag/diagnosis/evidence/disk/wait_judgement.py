@@ -11,7 +11,7 @@ from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushe
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.outages import did_not_answer
 from perfdiag.diagnosis.evidence.disk.part_of_work import as_part_of_work
-from perfdiag.diagnosis.evidence.disk.read_ahead import small_read_ahead
+from perfdiag.diagnosis.evidence.disk.read_ahead import ReadAhead, small_read_ahead
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
 from perfdiag.diagnosis.evidence.disk.sync_calls import REMEDY
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
@@ -94,12 +94,13 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     others = neighbours(model, case.where, case.rows) if case.above or slow or _long(kind, case) else None
     if not others and (dead := did_not_answer(model, kind, case)):
         return dead
-    more = amplification(model, case.where) if case.above else None
-    judgement = _of_amplification(model, kind, case, more) if more else _judgement(model, kind, case, slow, others)
+    more, little = amplification(model, case.where) if case.above else None, small_read_ahead(model, kind, case)
+    judgement = (
+        _of_amplification(model, kind, case, more) if more else _judgement(model, kind, case, slow, others, little)
+    )
     if judgement is None:
         return None
     severity, claimed, claim, mechanism, headline = judgement
-    little = small_read_ahead(model, kind, case)
     starved = without_cpus(model) if case.above else ""
     best = Confidence.MEDIUM if starved else Confidence.HIGH
     alternatives = ["other processes use the same disk (all requests are counted together)"]
@@ -137,7 +138,7 @@ def _check(model: Model, kind: Kind, case: Case) -> str:
 
 
 def _judgement(
-    model: Model, kind: Kind, case: Case, slow: str, others: Neighbours | None
+    model: Model, kind: Kind, case: Case, slow: str, others: Neighbours | None, little: ReadAhead | None
 ) -> tuple[Severity, int, str, Mechanism, str] | None:
     """Return severity, claimed time, claim, mechanism and headline of the waits on one device; None: no finding."""
     ns, name, each = total_ns(case.rows), case.where.name, about(case.wait_ns)
@@ -173,7 +174,7 @@ def _judgement(
         )
     if felt_ns < disk_policy.profile_share * model.busy_ns:
         return None
-    return _profile(model, kind, case, half, mean)
+    return _profile(model, kind, case, half, mean, little)
 
 
 def _of_amplification(
@@ -187,7 +188,9 @@ def _of_amplification(
     return fault(model, ns + behind_ns(model, kind.account, case.rows[0].key)), lost_ns, claim, Mechanism.MANY, headline
 
 
-def _profile(model: Model, kind: Kind, case: Case, half: str, mean: str) -> tuple[Severity, int, str, Mechanism, str]:
+def _profile(
+    model: Model, kind: Kind, case: Case, half: str, mean: str, little: ReadAhead | None
+) -> tuple[Severity, int, str, Mechanism, str]:
     """Return the same of waits that are no fault of the device."""
     ns, name = total_ns(case.rows), case.where.name
     claim = f"{case.wait.count:,} {kind.counted} on {name} {half}."
@@ -198,7 +201,7 @@ def _profile(model: Model, kind: Kind, case: Case, half: str, mean: str) -> tupl
         claim += " The disk's requests take as long."
     what = f"{case.wait.count:,} {kind.counted}{_of_files(model, kind, case)}"
     many = f"{what} on {brief(name)} add up, {mean} each{_if_fast(model, kind, case)}"
-    if little := small_read_ahead(model, kind, case):
+    if little:
         many = f"{what} on {brief(name)}, {mean} each, {little.words}"
     return fault(model, ns) if little else Severity.INFO, ns, claim, Mechanism.MANY, many
 
