@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing
-from perfdiag.diagnosis.evidence.disk.disk_use import ARRAY_CHECKS
+from perfdiag.diagnosis.evidence.disk.disk_use import checks_array, moved_bytes
 from perfdiag.diagnosis.evidence.memory.page_dirtiers import own_pids
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
@@ -54,15 +54,14 @@ def amplification(model: Model, where: Backing) -> Amplification | None:
     """Return it for the volume of a wait; None where there is none, or others used the disks or the volume as well."""
     if where.device in where.disks or model.coverage.lost.get("disk_users_full"):
         return None
-    own, lines = own_pids(model), model.disk_users
-    of_target = [line for line in lines if line.pid in own or line.kernel_thread]
-    above = [line for line in lines if line.device == where.device]
-    below = [line for line in lines if line.device in where.disks]
-    checked = any(line.kernel_thread and line.comm.endswith(ARRAY_CHECKS) for line in below)
-    if checked or any(line not in of_target for line in above + below):
+    own = own_pids(model)
+    above = [line for line in model.disk_users if line.device == where.device]
+    below = [line for line in model.disk_users if line.device in where.disks]
+    others = any(line.pid not in own and not line.kernel_thread for line in above + below)
+    if others or any(map(checks_array, below)):
         return None
-    asked = sum(line.read_bytes + line.written_bytes for line in above)
-    read, written = sum(line.read_bytes for line in below), sum(line.written_bytes for line in below)
-    if not asked or read + written < disk_policy.amplified_factor * len(where.disks) * asked:
+    asked, moved = (sum(map(moved_bytes, lines)) for lines in (above, below))
+    if not asked or moved < disk_policy.amplified_factor * len(where.disks) * asked:
         return None
-    return Amplification(asked, read + written, read > sum(line.read_bytes for line in above))
+    asked_to_read, read = (sum(line.read_bytes for line in lines) for lines in (above, below))
+    return Amplification(asked, moved, read > asked_to_read)

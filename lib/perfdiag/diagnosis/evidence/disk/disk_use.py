@@ -13,7 +13,7 @@ from perfdiag.recording import schema
 
 WORKERS = "kworker/"
 # How md names the thread that reads or writes whole members (md_register_thread() in md_start_sync()).
-ARRAY_CHECKS = ("_resync", "_reshape")
+_ARRAY_CHECKS = ("_resync", "_reshape")
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,6 @@ class User:
         return f"{plain(self.comm) or NO_NAME} ({self.pids[0]}{more})" if self.pids[0] else NO_NAME
 
     @property
-    def checks_array(self) -> bool:
-        """Whether it reads or writes whole members of an array."""
-        return self.kernel_thread and self.comm.endswith(ARRAY_CHECKS)
-
-    @property
     def brief(self) -> str:
         """Return it for a headline."""
         return brief(self.name)
@@ -46,7 +41,7 @@ class User:
     @property
     def remedy(self) -> Remedy:
         """Return what to do about it."""
-        if self.checks_array:
+        if checks_array(self):
             return fix(
                 f"slow {self.name} down, which checks or rebuilds an array: sysctl -w dev.raid.speed_limit_min=1000"
                 " dev.raid.speed_limit_max=10000 (note the present values first); or run the check at night"
@@ -86,6 +81,11 @@ class DiskUse:
         return self.own_bytes + self.kernel_bytes + self.others_bytes
 
 
+def checks_array(who: User | schema.DiskUser) -> bool:
+    """Return whether a kernel thread reads or writes whole members of an array."""
+    return who.kernel_thread and who.comm.endswith(_ARRAY_CHECKS)
+
+
 def disk_use(model: Model, devices: Collection[str]) -> DiskUse | None:
     """Return who used some devices; None if not all who did were recorded, or if a process of the target has ended: its
     number is not known then, and it would count as somebody else."""
@@ -97,7 +97,7 @@ def disk_use(model: Model, devices: Collection[str]) -> DiskUse | None:
     groups = groups_by_key((_group(line), line) for line in lines if line.pid not in own or not line.pid)
     found = [_user(comm, of, kernel_thread=kernel) for (comm, kernel), of in groups.items()]
     found.sort(key=lambda each: (-each.bytes, each.comm))
-    return DiskUse(sum(map(_bytes, (line for line in lines if line.pid in own))), found)
+    return DiskUse(sum(map(moved_bytes, (line for line in lines if line.pid in own))), found)
 
 
 def _group(line: schema.DiskUser) -> tuple[str, bool]:
@@ -108,9 +108,10 @@ def _group(line: schema.DiskUser) -> tuple[str, bool]:
 
 
 def _user(comm: str, lines: Iterable[schema.DiskUser], *, kernel_thread: bool) -> User:
-    sums = sums_by_key((line.pid, _bytes(line)) for line in lines)
+    sums = sums_by_key((line.pid, moved_bytes(line)) for line in lines)
     return User(comm, sorted(sums, key=lambda pid: (-sums[pid], pid)), sum(sums.values()), kernel_thread)
 
 
-def _bytes(line: schema.DiskUser) -> int:
+def moved_bytes(line: schema.DiskUser) -> int:
+    """Return how much that one has asked a disk for."""
     return line.read_bytes + line.written_bytes
