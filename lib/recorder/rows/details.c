@@ -139,15 +139,28 @@ static bool ended_elsewhere(__u32 account)
 	       account == ACCOUNT_REMOTE_FS || account == ACCOUNT_KERNEL_OTHER; /* a full message queue */
 }
 
-static void write_waker(struct recorder *recorder, pid_t tid, __u32 account)
+/* The process of the thread that has ended most of these waits, where it is looked up in /proc; else 0. */
+static pid_t process_of_waker(const struct recorder *recorder, const struct detail_entry *entry)
+{
+	__u32 account = entry->key.account;
+
+	if (!entry->detail.waker || !ended_elsewhere(account))
+		return 0;
+	if (recorder->options.host && account != ACCOUNT_LOCK_FILE)
+		return 0; /* host_process_of() knows it */
+	return process_of_thread(entry->detail.waker);
+}
+
+static void write_waker(struct recorder *recorder, const struct detail_entry *entry, pid_t waker_pid)
 {
 	struct json *json = &recorder->json;
-	bool elsewhere = ended_elsewhere(account);
+	bool elsewhere = ended_elsewhere(entry->key.account);
+	pid_t tid = entry->detail.waker;
 
 	if (recorder->options.host)
 		json_u64(json, "waker_pid", host_process_of(recorder, tid));
 	else if (elsewhere)
-		json_u64(json, "waker_pid", process_of_thread(tid));
+		json_u64(json, "waker_pid", waker_pid);
 	if (elsewhere)
 		comm_write(recorder, "waker_comm", tid);
 }
@@ -161,13 +174,10 @@ static bool is_described(const struct recorder *recorder, pid_t pid)
 }
 
 /* Whom threads waited for that is not of the target: who had their CPU, or the lock on a file; 0: nobody. */
-static pid_t competitor_of(const struct recorder *recorder, const struct detail_entry *entry)
+static pid_t competitor_of(const struct recorder *recorder, const struct detail_entry *entry, pid_t waker_pid)
 {
-	if (entry->key.account == ACCOUNT_LOCK_FILE && entry->detail.waker) {
-		pid_t pid = process_of_thread(entry->detail.waker);
-
-		return is_described(recorder, pid) ? 0 : pid;
-	}
+	if (entry->key.account == ACCOUNT_LOCK_FILE)
+		return is_described(recorder, waker_pid) ? 0 : waker_pid;
 	if (entry->key.account != ACCOUNT_RUNQ_BUSY || OBJECT_KIND(entry->key.object) != OBJECT_TASK)
 		return 0;
 	return OBJECT_ID(entry->key.object);
@@ -177,10 +187,10 @@ static pid_t competitor_of(const struct recorder *recorder, const struct detail_
  * Where all places are taken, the one with the least time is replaced, and leaves its time to who comes: so whoever has more
  * than an eighth of all time has a place in the end, however many rows that is in.
  */
-static void note_competitor(struct recorder *recorder, const struct detail_entry *entry)
+static void note_competitor(struct recorder *recorder, const struct detail_entry *entry, pid_t waker_pid)
 {
 	struct competitor *least = recorder->competitors, *one;
-	pid_t pid = competitor_of(recorder, entry);
+	pid_t pid = competitor_of(recorder, entry, waker_pid);
 
 	if (!pid)
 		return;
@@ -207,7 +217,9 @@ static void write_details(struct recorder *recorder)
 
 	HASH_ITER(hh, recorder->details, entry, next)
 	{
-		note_competitor(recorder, entry);
+		pid_t waker_pid = process_of_waker(recorder, entry);
+
+		note_competitor(recorder, entry, waker_pid);
 		json_open(json, "detail");
 		json_u64(json, "pid", entry->key.tgid);
 		json_text(json, "account", account_names[entry->key.account]);
@@ -219,7 +231,7 @@ static void write_details(struct recorder *recorder)
 		json_u64(json, "waker_tid", entry->detail.waker);
 		json_u64(json, "waker_count", entry->detail.waker_votes);
 		if (entry->detail.waker)
-			write_waker(recorder, entry->detail.waker, entry->key.account);
+			write_waker(recorder, entry, waker_pid);
 		json_write(json, &recorder->output);
 		HASH_DEL(recorder->details, entry);
 		free(entry);
