@@ -8,6 +8,7 @@
  *         have no start time and are counted without one.  Time in a cgroup's I/O throttle comes before the request.
  */
 #include "core/buckets.bpf.h"
+#include "disk/disk_number.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -40,7 +41,7 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, unsigned int
 	struct gendisk *disk = LOAD(request_queue, LOAD(request, request, q), disk);
 
 	if (disk)
-		key.device = LOAD(gendisk, disk, major) << 20 | LOAD(gendisk, disk, first_minor);
+		key.device = number_of_disk(disk);
 	key.operation = kind_of(request->cmd_flags);
 	sum = FIND_OR_MAKE(devices, &key, COUNTER_DEVICES_FULL, NULL);
 	if (!sum)

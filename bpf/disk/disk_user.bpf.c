@@ -8,6 +8,7 @@
  *         multipath of NVMe hand on to a disk: that is the bio that was seen above, which is told once.
  */
 #include "core/maps.bpf.h"
+#include "disk/disk_number.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -31,7 +32,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 
 	if (!disk)
 		return 0;
-	key.device = LOAD(gendisk, disk, major) << 20 | LOAD(gendisk, disk, first_minor);
+	key.device = number_of_disk(disk);
 	key.pid = cpu && cpu->interrupts ? 0 : task->tgid; /* an interrupt works for somebody else */
 	user = FIND_OR_MAKE(disk_users, &key, COUNTER_DISK_USERS_FULL, &made);
 	if (!user)
