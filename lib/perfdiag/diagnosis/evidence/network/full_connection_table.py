@@ -23,14 +23,16 @@ class FullTable:
     @property
     def headline(self) -> str:
         """Return it in one line."""
-        limit = f" ({self.limit:,} entries)" if self.limit else ""
-        return f"This host drops new connections: its conntrack table{limit} is full"
+        return f"This host drops new connections: its {self._table} is full"
 
     @property
     def sentence(self) -> str:
         """Return it in words."""
-        limit = f" ({self.limit:,} entries)" if self.limit else ""
-        return f"This host's conntrack table{limit} is full, so the kernel drops new connections."
+        return f"This host's {self._table} is full, so the kernel drops new connections."
+
+    @property
+    def _table(self) -> str:
+        return f"conntrack table ({self.limit:,} entries)" if self.limit else "conntrack table"
 
     @property
     def evidence(self) -> Evidence:

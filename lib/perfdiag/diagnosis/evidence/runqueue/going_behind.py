@@ -40,8 +40,8 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
         return "lower the CPU weight of these processes, limit them with a quota, or move them to other CPUs"
     serving = answering(model)
     if all(pid in serving for _, pid in named):
-        who = ", ".join(f"{comm} ({pid})" for comm, pid in named[:NAMED])
-        return f"give {subject(model)} and who answers it, {who}, more CPUs, or CPUs of their own (taskset, cpuset)"
+        who = f"{subject(model)} and who answers it, {_names(named[:NAMED])}"
+        return f"give {who}, more CPUs, or CPUs of their own (taskset, cpuset)"
     named = [(comm, pid) for comm, pid in named if pid not in serving]
     seen = model.facts.competitors
     known = [(comm, pid) for comm, pid in named if pid in seen]
@@ -53,6 +53,10 @@ def go_behind(model: Model, named: Sequence[tuple[str, int]]) -> str:
         return _starter(of_first or known) if ended else _by_looking(model, named[:NAMED])
     means = groups_by_key((_means(model, seen[pid]), (comm, pid)) for comm, pid in living)
     return "; ".join(_command(model, each, who) for each, who in means.items())
+
+
+def _names(named: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{comm} ({pid})" for comm, pid in named)
 
 
 @once
@@ -125,7 +129,7 @@ def _competes_by_session(model: Model, seen: Competitor) -> bool:
 
 
 def _command(model: Model, means: _Means, who: Sequence[tuple[str, int]]) -> str:
-    names = ", ".join(f"{comm} ({pid})" for comm, pid in who)
+    names = _names(who)
     command = f"{_guard(model)}{means.command}" if "$pid" in means.command else means.command
     if len(who) == 1:
         command = command.replace("$pid", str(who[0][1]))
@@ -137,7 +141,7 @@ def _command(model: Model, means: _Means, who: Sequence[tuple[str, int]]) -> str
 def _by_looking(model: Model, named: Sequence[tuple[str, int]]) -> str:
     """Return how to do it where it is not known how they are scheduled, and what shows whether that works: nice values
     count within a control group or a session, and never against a real-time policy."""
-    who = ", ".join(f"{comm} ({pid})" for comm, pid in named)
+    who = _names(named)
     own = min(model.facts.processes, default=0)
     pid = "$pid" if len(named) > 1 else str(named[0][1])
     yields, guard = f"renice -n 10 -p $(ls /proc/{pid}/task)", _guard(model).replace("$pid", pid)
