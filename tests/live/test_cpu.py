@@ -83,7 +83,7 @@ def test_cpu_samples_name_the_hot_function(ends: bool, start: Start, attach: Att
 
 def test_who_calls_the_c_library_without_frame_pointers(start: Start, record: Record) -> None:
     """Four fifths of the samples are one caller's; the other has a fifth."""
-    recording, _ = record(start("frameless"))
+    recording, _ = record(start("frameless", "--count", 20_000))
     samples = CpuSamples(model_of(recording))
     hottest = samples.hottest(1)[0]
     assert "strlen" in hottest.name and hottest.part.share > 0.9, hottest
@@ -99,7 +99,9 @@ def test_four_spinners_share_one_cpu(start: Start, record: Record) -> None:
     spinners = [row for row in recording.of_process(truth["pid"]) if row.tid != truth["pid"]]
     assert len(spinners) == 4
     cpu_ns = sum(ns_of(row, "cpu.") for row in spinners)
-    assert abs(cpu_ns - truth["cpu_ns"]) < 0.05 * truth["cpu_ns"]
+    # What the clock of a thread leaves out, where the kernel knows of it.
+    others_ns = sum(ns_of(row, "cpu.irq", "cpu.stolen") for row in spinners)
+    assert cpu_ns - others_ns - 0.05 * cpu_ns < truth["cpu_ns"] < 1.05 * cpu_ns
     for row in spinners:
         assert abs(ns_of(row, "cpu.", "runq.") - row.wall_ns) < 0.05 * row.wall_ns, table(row)
         assert ns_of(row, "runq.busy") > 0.65 * row.wall_ns, table(row)

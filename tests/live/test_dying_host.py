@@ -302,7 +302,7 @@ def test_others_get_the_memory_of_perfdiag(tmp_path: Path, cleanup: Cleanup, sta
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(words, **pipes, text=True, preexec_fn=enter(group), start_new_session=True) as process:
         assert process.stderr and "recording" in process.stderr.readline()
-        other = hold(50)
+        other = hold(44)
         out, err = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL and not out, (process.returncode, err)
     assert err.splitlines()[-2] == KILLED and err.splitlines()[-1].startswith("HINT: "), err

@@ -31,7 +31,7 @@ def test_who_waits_for_the_cpu(work: str, told: bool, serving: Serving, attach: 
     with ThreadPoolExecutor(CLIENTS) as pool:
         list(pool.map(client, range(CLIENTS)))
     model = model_of(stopped(recorder))
-    assert model.request_time and model.request_time.accounts[REST] > 0.8 * model.request_time.ns, model.request_time
+    assert model.request_time and model.request_time.accounts[REST] > 0.6 * model.request_time.ns, model.request_time
     found = [each for each in engine.diagnose(model).findings if each.id == ID and REST in each.claims]
     assert [each.severity for each in found] == [Severity.WARNING] * told, found
     assert all(each.share > 0.6 for each in found), found

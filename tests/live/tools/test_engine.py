@@ -184,7 +184,7 @@ def test_its_target_ends_before_the_window(engine: str, start: Start) -> None:
 def test_its_control_group_has_no_room_for_it(engine: str, spinning: Workload, cleanup: Cleanup) -> None:
     # Libraries that are in memory already are nobody's of the group: else it reads them again and again, and lives.
     perfdiag("latency", "--engine", engine, "--pid", spinning.pid, "--duration", "100ms")
-    group = cleanup.enter_context(cgroup("memory", "engine", limit_in_bytes=60 * MEBIBYTE))
+    group = cleanup.enter_context(cgroup("memory", "engine", limit_in_bytes=66 * MEBIBYTE))
     run = perfdiag("latency", "--engine", engine, "--pid", spinning.pid, "--duration", 1, preexec_fn=enter(group))
     killed = f"error: {engine} was killed: memory is short, and the kernel's OOM killer took it\n"
     assert run.returncode == 1 and f"{killed}HINT: give it 200 MiB of room, also in its control group\n" in run.stderr
