@@ -80,6 +80,14 @@ class Misses:
         if len(self.first) < KEPT_MISSES and why not in self.first:
             self.first.append(why)
 
+    def add(self, others: Sequence[str]) -> None:
+        """Note look-ups that failed for a fact: facts are asked for again for each of thousands of lines."""
+        if len(self.first) == KEPT_MISSES and others:
+            self.last = others[-1]
+            return
+        for why in others:
+            self.append(why)
+
     def put_first(self, why: str) -> None:
         """Note a reason that is told before all others."""
         self.first = [why, *(each for each in self.first if each != why)][:KEPT_MISSES]
@@ -206,8 +214,7 @@ class fact(Generic[T]):
             instance.__dict__[name] = self._function(instance)
             instance.reasons[name] = texts.misses.first
             texts.misses = outer
-        for reason in instance.reasons[name]:  # they are also those of whoever asks
-            texts.misses.append(reason)
+        texts.misses.add(instance.reasons[name])  # they are also those of whoever asks
         value: T = instance.__dict__[name]
         return value
 

@@ -123,7 +123,7 @@ def _resolved(model: Model) -> dict[str, Backing]:
 
 def _resolve(model: Model, device: str) -> Backing:
     known = model.facts.disks
-    disks = _below(model, device)
+    disks = _below(model, device) if device in known else (device,)
     mount = model.facts.mount_of(device) if device not in known else None
     if mount is not None and disks == (device,):  # btrfs and others: a device number of the file system's own
         source = next(
@@ -141,10 +141,10 @@ def _resolve(model: Model, device: str) -> Backing:
 
 def _name(model: Model, device: str, disks: tuple[str, ...]) -> str:
     """Return the usual name of a device; a file system with its own number gets its disk's name."""
-    facts = model.facts
+    facts, known = model.facts, model.facts.disks
     if not device:
         return "an unknown device"
-    if device not in facts.disks and len(disks) == 1 and disks[0] in facts.disks:
+    if device not in known and len(disks) == 1 and disks[0] in known:
         return plain(facts.disk_name(disks[0]))
     return plain(facts.disk_name(device))
 
