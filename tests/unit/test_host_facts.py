@@ -319,3 +319,45 @@ def test_a_log_that_was_read_only_once_or_never() -> None:
     assert once and once.io_errors[0].in_window is None
     never = Facts.parse([error("/dev/kmsg", "Operation not permitted")])
     assert never.kernel_log is None and "Operation not permitted" in never.reason("kernel_log")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "neighbour: arp_cache: neighbor table overflow!",
+        "device-mapper: thin: 254:3: switching pool to out-of-data-space mode",
+        "NFSD: starting 10-second grace period (net f0000098)",
+        "cgroup: fork rejected by pids controller in #",
+        "TCP: out of memory -- consider tuning tcp_mem",
+        "workqueue: drain_vmap_area_work hogged CPU for >10000us 4 times, consider switching to WQ_UNBOUND",
+    ],
+)
+def test_trouble_that_no_rule_knows_is_read_out(said: str) -> None:
+    end = f"6,901,9000001,-;{said}\n6,902,9000002,-;{said}\n6,903,9000003,-;eth0: renamed from veth1\n"
+    log = facts({"/dev/kmsg": "6,900,9000000,-;\n"}, {"/dev/kmsg": end}).kernel_log
+    assert log is not None and list(log.complaints()) == [(said, 2)]
+
+
+def test_lines_that_differ_in_numbers_are_told_once() -> None:
+    end = "".join(f"3,90{n},900000{n},-;I/O error, dev sdd, sector {n}28\n" for n in range(1, 6))
+    log = facts({"/dev/kmsg": "6,900,9000000,-;\n"}, {"/dev/kmsg": end}).kernel_log
+    assert log is not None and list(log.complaints()) == [("I/O error, dev sdd, sector 128", 5)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "TCP: full[123]: segfault at 0 ip 0 sp 0 error 4",
+        "TCP: full: renamed from eth0",
+        "EXT4-fs (sda1): mounted filesystem with ordered data mode. Opts: errors=remount-ro",
+    ],
+)
+def test_what_a_process_can_name_itself_is_no_trouble_of_the_kernel(said: str) -> None:
+    log = facts({"/dev/kmsg": "6,900,9000000,-;\n"}, {"/dev/kmsg": f"4,901,9000001,-;{said}\n"}).kernel_log
+    assert log is not None and not log.complaints()
+
+
+def test_trouble_before_the_window_is_not_read_out() -> None:
+    line = "4,901,9000001,-;neighbour: arp_cache: neighbor table overflow!\n"
+    log = facts({"/dev/kmsg": line}, {"/dev/kmsg": line}).kernel_log
+    assert log is not None and not log.complaints()

@@ -78,3 +78,16 @@ def test_the_demo_draws_the_golden_document() -> None:
 
 def test_golden_folder_is_where_the_demo_looks() -> None:
     assert Path(terminal.DEMO).parent == GOLDEN
+
+
+def test_what_the_kernel_logged_stands_below_the_problem() -> None:
+    line = "4,{},9000001,-;{}\n"
+    said = [
+        *["neighbour: arp_cache: neighbor table overflow!"] * 3,
+        "nvme nvme0: I/O 22 QID 1 timeout, aborting \x1b[31m",
+    ]
+    end = "".join(line.format(8 + number, text) for number, text in enumerate(said))
+    model = Builder().thread("app", cpu_user="5 s").fact("/dev/kmsg", "6,7,1,-;\n", end).model()
+    text = printed(report.make(model, diagnosis(model), RUNBOOKS))
+    assert "KERNEL LOG  neighbour: arp_cache: neighbor table overflow! (3 times)\n" in text, text
+    assert "\n            nvme nvme0: I/O 22 QID 1 timeout, aborting \\x1b[31m" in text, text

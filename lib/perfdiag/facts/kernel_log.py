@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.facts.kernel_log_reporters import tells_trouble
 from perfdiag.facts.oom.log_lines import KERNEL, Entry, unescaped
 from perfdiag.facts.oom.oom_report import Report
@@ -29,6 +30,14 @@ KINDS = {
     r"[Rr]emounting filesystem read-only|forced readonly",
     "connections_dropped": r"nf_conntrack: table full(?: in netns [0-9]{1,10})?, dropping packet",
 }
+# What a line has to say, in whatever form, to be read out as it is.
+COMPLAINT = re.compile(
+    r"overflow|\bout of [\w-]+|low water|space mode|grace period|exceed|too many|hogged|limit reached|\bfull\b|"
+    r"reject|flooding|not enough|no space|timed? ?out|I/O error|fail|abort|reset|offline|degraded|not responding|"
+    r"\bOK\b|lockup|stall|corrupt|read-only|link is down|throttl|unstable|dropping|hardware error",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(r"\b(?:0x[0-9a-f]+|[0-9]+)\b")
 PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in KINDS.items()}
 BOOT_NOISE = re.compile(r"reset(ting)? (to|button)|Power.?on or device reset|error handling|errors=", re.IGNORECASE)
 
@@ -65,6 +74,12 @@ class KernelLog:
     oom_reports: Sequence[OomReport] = ()  # the oldest first
     incomplete: bool = False  # of the window only the newest lines were kept
 
+    def complaints(self) -> Sequence[tuple[str, int]]:
+        """Return what the kernel complained of in the window, and how often: lines that differ in numbers once."""
+        said = [line for line in self.lines if line.in_window is True and _complains(line.text)]
+        groups = groups_by_key((NUMBER.sub("", line.text), line) for line in said)
+        return [(lines[0].text, len(lines)) for lines in groups.values()]
+
 
 def read_kernel_log(texts: Texts) -> KernelLog | None:
     """Join what was read at the begin and the end; None when neither could be."""
@@ -93,6 +108,10 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
 def _tells(text: str, kind: str) -> bool:
     """Return whether a line tells trouble of that kind."""
     return tells_trouble(text, PATTERNS[kind], LONGEST) and not BOOT_NOISE.search(text)
+
+
+def _complains(text: str) -> bool:
+    return tells_trouble(text, COMPLAINT, LONGEST) and not BOOT_NOISE.search(text)
 
 
 def _records(text: str | None) -> dict[int, tuple[int, int, str]]:

@@ -29,7 +29,8 @@ _REPORTERS = re.compile(
             r"session[0-9]+: |connection[0-9:]+: |rport-[0-9:-]+: ",
             r"(?:mpt|mega|aac|hpsa|smartpqi|3w-|qla|lpfc|arcmsr|pm80|isci|hv_)[\w-]*(?: [0-9a-f-]{36})?: ",
             r"(?:igb|ixgbe|i40e|ice|e1000e?|tg3|bnxt?2?|mlx[45]|ena|vmxnet3|r8169)[\w-]*: ",
-            r"nf_conntrack: ",
+            # the network, and the kernel's own queues
+            r"nf_[a-z0-9_]+: |neighbour: |TCP: |UDP: |IPv[46]: |workqueue: |rcu: |cgroup: ",
             # clocks and the machine
             r"tsc|TSC|x86/tsc|hpet|[Cc]locksource|timekeeping",
             r"EDAC MC[0-9]+: [0-9]+ [CU]E [a-z]+ |EDAC|mce|\{[0-9]+\}|\[?Hardware [Ee]rror|[Mm]achine check",

@@ -19,6 +19,7 @@ from perfdiag.render.findings import causes
 from perfdiag.render.guest_host import host_side
 from perfdiag.render.head import head
 from perfdiag.render.java import java
+from perfdiag.render.kernel_log import kernel_log
 from perfdiag.render.last import last, not_measured, short
 from perfdiag.render.layout import COLUMNS, LINES, MOST_LINES, WIDEST, Page, Section, arrange
 from perfdiag.render.problem import fix, problem
@@ -55,7 +56,13 @@ def draw(page: Iterable[Text], console: Console) -> None:
 def lines(report: Report, width: int = COLUMNS, *, full: bool = False) -> list[Text]:
     """Return the lines of the report, none wider than `width` cells; without `full` at most 40 at 80 columns."""
     page = Page(width, full)
-    sections = [head(report, page), coverage.warning(report, page), problem(report, page), fix(report, page)]
+    sections = [
+        head(report, page),
+        coverage.warning(report, page),
+        problem(report, page),
+        fix(report, page),
+        kernel_log(report, page),
+    ]
     if full:
         return arrange([*sections, *_everything(report, page)], None)
     if report.verdict.status in (OK, IDLE_WORD) and not report.everyone and not coverage.doubts(report, page):

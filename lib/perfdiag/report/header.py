@@ -17,6 +17,7 @@ from perfdiag.report import contract
 
 _START_OF_EXEC_NS = 200_000_000  # an exec this early is that of a command perfdiag started itself
 _NEARLY = 0.98
+_MOST_SAID, _LONGEST_SAID = 20, 300  # kinds of lines of the kernel log, and letters of each
 
 
 def target(model: Model) -> contract.Target:
@@ -62,6 +63,13 @@ def applications(model: Model) -> list[contract.Application]:
         for pid, machine in sorted(model.facts.java_machines.items())
     ]
     return servers + machines
+
+
+def kernel_log(model: Model) -> list[contract.KernelSaid]:
+    """Return what the kernel complained of in the window; hosts differ in how many kinds of trouble they have."""
+    log = model.facts.kernel_log
+    said = log.complaints()[:_MOST_SAID] if log else ()
+    return [contract.KernelSaid(text=printable(text, _LONGEST_SAID), count=number) for text, number in said]
 
 
 def window(model: Model) -> contract.Window:

@@ -91,9 +91,17 @@ static bool log_line_matters(const char *line)
 		"page allocation", "memory cgroup",
 		"temperature",	   "duplicate",
 		"unstable",	   "i/o",
+		"overflow",	   "out of ",
+		"low water",	   "space mode",
+		"grace period",	   "exceed",
+		"too many",	   "hogged",
+		"limit reached",   "is full",
+		"reject",	   "flooding",
+		"not enough",	   "no space",
 	};
-	/* Secrets, and what anybody can have logged: paths, arguments, and words of trouble in the name of a process. */
-	static const char *const of_users[] = { "command line", ";audit:", ";traps:", ": segfault at ", ";overlayfs:" };
+	/* Secrets, and what anybody can have logged: paths, arguments, packets, and trouble in the name of a process. */
+	static const char *const of_users[] = { "command line",	  ";audit:",	 ";traps:",
+						": segfault at ", ";overlayfs:", " SRC=" };
 
 	for (size_t i = 0; i < sizeof(of_users) / sizeof(of_users[0]); i++)
 		if (strcasestr(line, of_users[i]))

@@ -43,6 +43,13 @@ class Window(Part, frozen=True, kw_only=True):
     ended: str  # why: duration, signal, command ended, targets gone, output closed, cut off
 
 
+class KernelSaid(Part, frozen=True, kw_only=True):
+    """A trouble that the kernel logged in the window."""
+
+    text: Untrusted  # of the first line, names of users as "#"; other lines may have other numbers in it
+    count: int
+
+
 class Host(Part, frozen=True, kw_only=True):
     """The host of the recording."""
 
