@@ -148,12 +148,19 @@ static __always_inline __s64 restarted_call(const struct blocked *blocked)
 	return blocked->call.number;
 }
 
+static __always_inline enum stop stopped_by(const struct blocked *blocked)
+{
+	if (blocked->state & TASK_TRACED_BIT)
+		return STOP_TRACER;
+	return blocked->state & TASK_STOPPED_BIT ? STOP_SIGNAL : STOP_FREEZER;
+}
+
 static __always_inline struct wait classify_blocked(struct record *record, struct blocked *blocked)
 {
 	if (blocked->flags & PF_EXITING)
 		return classify_exit(blocked);
 	if (blocked->state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN) || blocked->frozen)
-		return WAIT(ACCOUNT_WAIT_STOPPED, 0);
+		return WAIT(ACCOUNT_WAIT_STOPPED, OBJECT(OBJECT_STOP, stopped_by(blocked)));
 	/* A writer that was to be paused and is not goes on: its next wait is for something else. */
 	if (record->region != REGION_NONE && (record->region != REGION_DIRTY_THROTTLE || blocked->in_iowait))
 		return WAIT(region_account(record->region), region_object(record->region, record->region_detail));

@@ -158,6 +158,7 @@ def test_a_group_that_is_frozen(group: Path, resident: Workload, attach: Attach)
     assert len(rows) > 1
     for row in rows:
         assert 0.95 * least_ns < ns_of(row, "wait.stopped") < 1.05 * most_ns, (least_ns, most_ns, table(row))
+    assert {detail.object for detail in recording.details("wait.stopped", "")} == {"stop:freezer"}
 
 
 def test_a_group_that_is_frozen_at_the_end(group: Path, resident: Workload, attach: Attach) -> None:

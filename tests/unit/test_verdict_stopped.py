@@ -127,3 +127,24 @@ def test_a_traced_stage_is_not_let_go_by_a_signal() -> None:
         text = found.remedies[0].text
         told = ("kill -CONT" in text, "process 55" in text)
         assert found.mechanism is Mechanism.STOPPED and told == (not tracer, bool(tracer))
+
+
+@pytest.mark.parametrize(
+    ("key", "by", "told"),
+    [
+        ("stop:freezer", "the freezer of its control group", "docker pause or commit"),
+        ("stop:signal", "a signal", "cpulimit"),
+        ("stop:tracer", "a debugger or tracer", "a core dumper"),
+    ],
+)
+def test_the_ledger_tells_what_stopped_one_that_went_on(key: str, by: str, told: str) -> None:
+    """Whatever /proc says of it afterwards."""
+    found = finding_of(Builder().thread("a").row("wait.stopped", key, "4 s", count=4).model())
+    assert found.headline == f"app (100) was stopped by {by}"
+    assert told in found.remedies[0].text, found.remedies
+
+
+def test_two_ways_to_stop_are_not_told_as_one() -> None:
+    builder = Builder().thread("a")
+    builder.row("wait.stopped", "stop:signal", "2 s", count=2).row("wait.stopped", "stop:freezer", "2 s", count=2)
+    assert finding_of(builder.model()).headline == "app (100) was stopped by a signal, a debugger or a freezer"

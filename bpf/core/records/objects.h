@@ -34,7 +34,11 @@ enum object_kind {
 	OBJECT_POSTGRES,   /* wait_event_info of PostgreSQL, with POSTGRES_IN_TRANSACTION */
 	OBJECT_DEADLINE,   /* the runtime that the thread has reserved (SCHED_DEADLINE) */
 	OBJECT_REALTIME,   /* the runtime that the kernel leaves to real-time threads (sched_rt_runtime_us) */
+	OBJECT_STOP,	   /* enum stop */
 };
+
+/* What stopped a thread. */
+enum stop { STOP_SIGNAL, STOP_TRACER, STOP_FREEZER };
 
 /* Why a runnable thread is held back: whose runtime is used up. */
 enum throttled {

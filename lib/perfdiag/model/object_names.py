@@ -156,7 +156,13 @@ def _vm_exit(rest: str) -> str | None:
 
 
 # The kinds of objects that name themselves, without the facts of the recording.
+STOPPED_BY = {
+    "stop:signal": "a signal",
+    "stop:tracer": "a debugger or tracer",
+    "stop:freezer": "the freezer of its control group",
+}
 _WORDS: dict[str, Callable[[str], str | None]] = {
+    "stop": lambda rest: STOPPED_BY.get(f"stop:{rest}"),
     "peer": str,
     "function": "{}()".format,
     "syscall": "{}()".format,

@@ -99,6 +99,17 @@ static void write_idle_state(struct json *json, const char *key, __u64 id)
 	json_format(json, key, id & IDLE_LEFT ? "idle:%llu:left" : "idle:%llu", state - 1);
 }
 
+static const char *stop_name(__u64 stop)
+{
+	static const char *const names[] = {
+		[STOP_SIGNAL] = "signal",
+		[STOP_TRACER] = "tracer",
+		[STOP_FREEZER] = "freezer",
+	};
+
+	return names[stop <= STOP_FREEZER ? stop : STOP_SIGNAL];
+}
+
 void device_write(struct json *json, const char *key, __u32 device)
 {
 	json_format(json, key, "%u:%u", device >> 20, device & 0xfffff);
@@ -129,6 +140,7 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 	case OBJECT_OWN: return write_process(recorder, key, "own", object);
 	case OBJECT_DEADLINE: return json_text(json, key, "deadline");
 	case OBJECT_REALTIME: return json_text(json, key, "realtime");
+	case OBJECT_STOP: return json_format(json, key, "stop:%s", stop_name(id));
 	case OBJECT_CGROUP: return json_format(json, key, "cgroup:%llu", id);
 	case OBJECT_IDLE_STATE: return write_idle_state(json, key, id);
 	case OBJECT_SYSCALL:

@@ -3,14 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfdiag.common.by_key import groups_by_key
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.model import Model
+from perfdiag.model.object_names import STOPPED_BY
 from perfdiag.model.thread_accounts import ThreadLedger
 
 STOPPED = "wait.stopped"
 SHOWN = 3
+_ANY = "a signal, a debugger or a freezer"
+_LOOK_FOR = {
+    "stop:signal": "a CPU limit by signals (cpulimit), a supervisor, Ctrl-Z",
+    "stop:tracer": "a debugger, a profiler, a core dumper",
+    "stop:freezer": "docker pause or commit, systemctl freeze, a checkpoint or backup of the container",
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,22 @@ def _lasting(model: Model, pid: int) -> int:
     return max((max(1, end_ns - wait.since_ns) for wait in waits), default=0)
 
 
+def stopped_by(model: Model, pids: Sequence[int]) -> str:
+    """Return the object of nearly all stops of these processes, "" where there is none or a recorder did not tell."""
+    sums = sums_by_key((row.key, row.distribution.sum_ns) for row in model.rows_of(STOPPED) if row.pid in pids)
+    how, ns = max(sums.items(), key=lambda each: each[1], default=("", 0))
+    return how if how in STOPPED_BY and ns >= idle_policy.one_stop_share * sums.total() else ""
+
+
+def what_to_find(model: Model, pids: Sequence[int]) -> str:
+    """Return what to look for where a stop is over."""
+    how = stopped_by(model, pids)
+    whom = "it" if len(pids) == 1 else "them"
+    if not how:
+        return f"find out who stopped {whom}: {_ANY}"
+    return f"find out who stopped {whom} by {STOPPED_BY[how]}: {_LOOK_FOR[how]}"
+
+
 def who_and_remedy(model: Model, pids: Sequence[int]) -> tuple[str, str]:
     """Return by whom processes are stopped and what lets them go on, as far as /proc/PID/status and the control group
     of the first tell; of one that went on they no longer do."""
@@ -74,4 +97,7 @@ def who_and_remedy(model: Model, pids: Sequence[int]) -> tuple[str, str]:
         return ("a signal, in a frozen control group", f"{cont}, and {thaw}") if frozen else ("a signal", cont)
     if lasts and frozen:
         return "the freezer of its control group", thaw
-    return "a signal, a debugger or a freezer", f"after a signal {cont}; {thaw} where its control group is frozen"
+    how = stopped_by(model, pids)
+    if how:
+        return STOPPED_BY[how], {"stop:signal": cont, "stop:freezer": thaw}.get(how, "end or detach it")
+    return _ANY, f"after a signal {cont}; {thaw} where its control group is frozen"

@@ -30,6 +30,10 @@ class IdlePolicy(Family):
         0.1,
         "A tracer that attaches stops a process for less than a millisecond; a stop of a tenth of the window is felt.",
     )
+    one_stop_share = share(
+        0.9,
+        "Where nine tenths of the time that processes were stopped are due to one way, the rest needs no name.",
+    )
 
 
 idle_policy = IdlePolicy()

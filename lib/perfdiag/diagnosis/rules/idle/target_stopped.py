@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.requests.calls import without_time
-from perfdiag.diagnosis.evidence.stops import SHOWN, STOPPED, Stop, stops, who_and_remedy
+from perfdiag.diagnosis.evidence.stops import SHOWN, STOPPED, Stop, stops, what_to_find, who_and_remedy
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, idle_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, rule
@@ -25,7 +25,8 @@ ID = "TARGET-STOPPED"
     measured="How long threads were stopped (wait.stopped), from a tenth of the window on, with State and TracerPid"
     " of /proc/PID/status and cgroup.events (freezer.state) of its control group; of requests, in the thread that"
     " serves or would read them.",
-    alternatives="None: the kernel itself keeps the thread from running. The sender of the signal is not recorded.",
+    alternatives="None: the kernel itself keeps the thread from running. A signal, a tracer and a freezer are told"
+    " apart; who sent the signal is not recorded.",
     remedies="Let it continue: kill -CONT, detach the debugger, thaw the control group. Find out who stops it:"
     " container snapshots, a debugger or core dumper, a supervisor, a CPU limit by signals (cpulimit).",
     verify="Threads and requests are not stopped (wait.stopped).",
@@ -72,7 +73,6 @@ def _of_processes(model: Model, stopped: Sequence[Stop]) -> Finding:
     be = ("is" if first.lasts_ns else "was") if len(pids) == 1 else ("are" if first.lasts_ns else "were")
     names = first_of([stop.name for stop in stopped], SHOWN)
     continued = "" if first.lasts_ns else ", and continued"
-    find_out = f"find out who stopped {'it' if len(pids) == 1 else 'them'}: {by}"
     return conclude(
         model,
         {STOPPED: total_ns},
@@ -81,7 +81,7 @@ def _of_processes(model: Model, stopped: Sequence[Stop]) -> Finding:
         claim=f"{names} {be} stopped for {duration(first.ns)} of {duration(model.window_ns)} by {by}{continued}.",
         mechanism=Mechanism.STOPPED,
         evidence=[Evidence(_who(model), float(total_ns), "ns", "ledger")],
-        remedies=[fix(remedy if first.lasts_ns else find_out)],
+        remedies=[fix(remedy if first.lasts_ns else what_to_find(model, pids))],
         verify=measured(model, "no thread in wait.stopped"),
     )
 
