@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from perfdiag.diagnosis.evidence.cpu.kernel_work import FILTERS, GENERAL, KINDS
+from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import FILTERS, GENERAL, KINDS
 
 from unit.support import Builder
 from unit.support.judging import finding, knowing

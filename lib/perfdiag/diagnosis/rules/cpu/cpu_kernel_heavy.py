@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from perfdiag.diagnosis.evidence.cpu.kernel_work import BREAKPOINTS, GENERAL, LOCK_SPINS, Work, remedies, work
+from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
+from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS, GENERAL, LOCK_SPINS
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     FUNCTIONS,

@@ -1,0 +1,207 @@
+"""What the kernel works, or waits, for by the functions on its stacks, with a remedy for each."""
+
+from dataclasses import dataclass
+
+LOCK_SPINS = (
+    "native_queued_spin_lock_slowpath",
+    "__pv_queued_spin_lock_slowpath",
+    "queued_spin_lock_slowpath",
+    "queued_read_lock_slowpath",
+    "queued_write_lock_slowpath",
+    "osq_lock",
+    "rwsem_spin_on_owner",
+    "mutex_spin_on_owner",
+    "rwsem_optimistic_spin",
+)
+# Kinds that tell what calls to others cost on CPUs.
+LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "receiving packets"
+BREAKPOINTS = "breakpoints of a tracer (uprobes) or debugger"
+GENERAL = "make fewer, larger system calls, and reuse memory"
+
+# What recordings have for code of the kernel that it knows no symbol of: only compiled classic filters have none.
+FILTERS = "code without a symbol"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of kernel work, by functions anywhere on the stack."""
+
+    name: str
+    functions: tuple[str, ...]
+    remedy: str = ""  # "": nothing that holds for all of it
+    whole: bool = False  # also what a wait inside of it is for, however far out
+
+
+# Of waits alone: who computes in these functions does something else.
+AWAITED = (
+    Kind(
+        "asking a supervisor about system calls",
+        ("seccomp_do_user_notification", "__seccomp_filter"),
+        "let the supervisor of these calls answer sooner, or ask it about fewer (SECCOMP_RET_USER_NOTIF)",
+    ),
+    Kind(
+        "waiting for an NFS server that asks to try later",
+        ("nfs4_delay", "nfs4_handle_exception"),
+        "see on the server why: a grace period after its restart (/proc/fs/nfsd/v4_end_grace ends it), or a client"
+        " that keeps a delegation of the file",
+    ),
+    Kind(
+        "asking a program for memory",
+        ("handle_userfault",),
+        "let the program that supplies this memory (userfaultfd) do so sooner, or before it is used",
+    ),
+)
+
+# The first matching kind counts: special kinds stand before general ones.
+KINDS = (
+    Kind("kernel locks held by other CPUs", LOCK_SPINS),
+    Kind(
+        BREAKPOINTS,
+        ("asm_exc_int3", "exc_debug_user", "uprobe_", "handle_swbp", "el0_brk64", "el0_dbg", "el0_softstp"),
+        "find who probes its functions, and end that: perf probe -l, bpftool perf list, cat"
+        " /sys/kernel/tracing/uprobe_events; a debugger shows as TracerPid in /proc/PID/status",
+    ),
+    Kind(
+        "polling a ring of io_uring (SQPOLL)",
+        ("io_sq_thread",),
+        "let the poller sleep sooner (sq_thread_idle), or set the ring up without IORING_SETUP_SQPOLL",
+    ),
+    Kind(
+        "polling for work",
+        ("__x64_sys_sched_yield", "do_sched_yield"),
+        "block until there is work (no sched_yield loop)",
+    ),
+    Kind(
+        "going through descriptors (poll, select)",
+        ("do_sys_poll", "do_select", "core_sys_select"),
+        "with many descriptors use epoll, which looks only at those that are ready, or watch fewer; block until there"
+        " is work (no timeout of 0)",
+    ),
+    Kind(
+        "copying whole files up in overlayfs",
+        ("ovl_copy_up",),
+        "change such files where the image is made, keep them on a volume, or mount the overlay with metacopy=on, which"
+        " copies no data when owner or mode change",
+        whole=True,
+    ),
+    Kind(
+        "asking scanners about files",
+        ("fanotify_handle_event",),
+        "exclude these paths from the scanner that allows each open or read (fanotify)",
+    ),
+    Kind(
+        "encrypting or decrypting",
+        ("crypt_convert", "kcryptd", "fscrypt_", "esp_output", "esp_input", "tls_sw_", "wg_"),
+        "see which cipher is used, and whether the CPU has instructions for it: cryptsetup benchmark; cat /proc/crypto",
+    ),
+    Kind(
+        "compressing or decompressing",
+        ("zram_", "zswap_", "squashfs_", "btrfs_compress", "btrfs_decompress", "z_erofs_", "f2fs_compress"),
+        "keep what is read or written often uncompressed, or use a cheaper algorithm (lz4)",
+    ),
+    Kind(
+        "moving pages between NUMA nodes",
+        ("task_numa_work", "do_numa_page", "migrate_misplaced_"),
+        "bind the process to a node (numactl --cpunodebind=0 --membind=0), or stop the balancing:"
+        " sysctl kernel.numa_balancing=0",
+    ),
+    Kind(
+        "making and removing namespaces",
+        ("copy_net_ns", "setup_net", "cleanup_net", "create_new_namespaces"),
+        "start fewer containers or sandboxes, and reuse them",
+    ),
+    Kind(
+        "writing core files",
+        ("do_coredump", "vfs_coredump", "elf_core_dump"),
+        "find out why processes crash (coredumpctl list), or limit their core files (ulimit -c)",
+        whole=True,
+    ),
+    Kind(
+        "packet filters",
+        ("nft_do_chain", "nf_conntrack_in", "ipt_do_table", "nf_hook_slow"),
+        "shorten the rules for every packet (nft list ruleset, iptables-save): accept established connections first,"
+        " use sets",
+    ),
+    Kind(
+        "auditing or filtering system calls",
+        ("audit_", "__audit_", "__seccomp_filter", "seccomp_", FILTERS),
+        "find the audit or seccomp rules (auditctl -l; grep Seccomp /proc/PID/status), and narrow those that match"
+        " every call",
+    ),
+    Kind(
+        "creating and ending processes",
+        ("kernel_clone", "copy_process", "do_exit", "do_group_exit", "bprm_execve"),
+        "start fewer processes and threads (a pool); in a process with much memory use posix_spawn, because fork"
+        " copies its page tables",
+    ),
+    Kind(
+        "mapping and unmapping memory",
+        (
+            "__x64_sys_mmap",
+            "__x64_sys_munmap",
+            "__x64_sys_madvise",
+            "__x64_sys_mprotect",
+            "__x64_sys_mremap",
+            "__x64_sys_brk",
+            "vm_mmap_pgoff",
+            "__vm_munmap",
+            "unmap_vmas",
+        ),
+        "reuse buffers, or let malloc keep freed memory (costs memory), at the next start:"
+        " GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=33554432",
+    ),
+    Kind(
+        "faults in mapped files",
+        ("filemap_fault", "filemap_map_pages", "do_read_fault", "do_shared_fault"),
+        "read mapped files ahead: madvise(MADV_WILLNEED), MAP_POPULATE, or read() into a buffer",
+    ),
+    Kind(
+        "clearing huge pages at page faults",
+        ("do_huge_pmd_anonymous_page", "vma_alloc_anon_folio_pmd", "clear_huge_page"),
+        "reuse buffers instead of freeing and allocating them; where few bytes of each are used, ask for small pages:"
+        " madvise(MADV_NOHUGEPAGE), or no MADV_HUGEPAGE (grep AnonHuge /proc/PID/smaps_rollup)",
+    ),
+    Kind(
+        "page faults",
+        ("exc_page_fault", "do_user_addr_fault", "handle_mm_fault", "exit_mmap"),
+        "reuse buffers instead of freeing and allocating them; for large ones use madvise(MADV_HUGEPAGE): one fault"
+        " for 512 pages",
+    ),
+    Kind(
+        "waking and waiting for threads",
+        ("do_futex", "futex_wake", "futex_wait", "__x64_sys_futex"),
+        "wake threads less often: queue larger pieces of work, wake one thread instead of all, hold locks shorter",
+    ),
+    Kind(
+        "registering descriptors for events",
+        ("do_epoll_ctl", "__x64_sys_epoll_ctl", "ep_insert", "ep_remove"),
+        "register each descriptor with epoll once (EPOLLET), not around every read",
+    ),
+    Kind(
+        "looking up file names",
+        ("do_sys_openat2", "path_openat", "filename_lookup", "vfs_statx", "vfs_fstatat", "do_faccessat"),
+        "look up fewer names: keep files open, cache look-ups (open_file_cache of nginx, opcache of PHP), shorten"
+        " search paths; strace -c -f -e trace=%file -p PID counts them, but slows the process",
+    ),
+    Kind(
+        "reading kernel statistics",
+        ("proc_reg_read", "proc_single_show", "proc_pid_", "proc_tgid_", "kernfs_fop_read", "proc_readdir"),
+        "read /proc, /sys and cgroup files less often",
+    ),
+    Kind(
+        PACKETS,
+        ("net_rx_action", "__napi_poll", "napi_", "process_backlog"),
+        "send larger messages, and enable segmentation and receive offload (ethtool -k INTERFACE)",
+    ),
+    Kind(  # before the network, whose functions unix sockets share
+        LOCAL_SOCKETS,
+        ("pipe_read", "pipe_write", "anon_pipe_", "unix_stream_", "unix_dgram_"),
+        "read and write larger pieces: 64 KiB or more at a time, or several messages in one write",
+    ),
+    Kind(
+        NETWORK,
+        ("tcp_", "udp_", "ip_", "__sys_sendto", "__sys_recvfrom", "____sys_sendmsg", "____sys_recvmsg", "sock_"),
+        "move more data per call: collect before sending, larger receive buffers, sendmmsg and recvmmsg for datagrams",
+    ),
+    Kind("files", ("vfs_", "ksys_read", "ksys_write", "iterate_dir", "filemap_")),
+)
