@@ -12,11 +12,12 @@ from perfdiag.model.thread_accounts import ThreadLedger
 
 STOPPED = "wait.stopped"
 SHOWN = 3
+_ENDED = 0  # pid of what details tell of processes that have ended
 _ANY = "a signal, a debugger or a freezer"
 _LOOK_FOR = {
-    "stop:signal": "a CPU limit by signals (cpulimit), a supervisor, Ctrl-Z",
-    "stop:tracer": "a debugger, a profiler, a core dumper",
-    "stop:freezer": "docker pause or commit, systemctl freeze, a checkpoint or backup of the container",
+    "stop:signal": "who sends the signal: a CPU limit by signals (cpulimit), a supervisor, Ctrl-Z",
+    "stop:tracer": "who traced it: a debugger, a profiler, a core dumper",
+    "stop:freezer": "who froze its control group: docker pause or commit, systemctl freeze, a checkpoint",
 }
 
 
@@ -71,7 +72,9 @@ def _lasting(model: Model, pid: int) -> int:
 
 def stopped_by(model: Model, pids: Sequence[int]) -> str:
     """Return the object of nearly all stops of these processes, "" where there is none or a recorder did not tell."""
-    sums = sums_by_key((row.key, row.distribution.sum_ns) for row in model.rows_of(STOPPED) if row.pid in pids)
+    sums = sums_by_key(
+        (row.key, row.distribution.sum_ns) for row in model.rows_of(STOPPED) if row.pid in (*pids, _ENDED)
+    )
     how, ns = max(sums.items(), key=lambda each: each[1], default=("", 0))
     return how if how in STOPPED_BY and ns >= idle_policy.one_stop_share * sums.total() else ""
 
@@ -79,10 +82,9 @@ def stopped_by(model: Model, pids: Sequence[int]) -> str:
 def what_to_find(model: Model, pids: Sequence[int]) -> str:
     """Return what to look for where a stop is over."""
     how = stopped_by(model, pids)
-    whom = "it" if len(pids) == 1 else "them"
-    if not how:
-        return f"find out who stopped {whom}: {_ANY}"
-    return f"find out who stopped {whom} by {STOPPED_BY[how]}: {_LOOK_FOR[how]}"
+    if how:
+        return f"find out {_LOOK_FOR[how]}"
+    return f"find out who stopped {'it' if len(pids) == 1 else 'them'}: {_ANY}"
 
 
 def who_and_remedy(model: Model, pids: Sequence[int]) -> tuple[str, str]:

@@ -10,6 +10,14 @@ class MemoryPolicy(Family):
         0.1,
         "A part of memory of this size is told beside the largest.",
     )
+    unused_huge_pages_share = share(
+        0.1,
+        "Huge pages that nobody uses are worth a word where they keep a tenth of the memory from all others.",
+    )
+    shared_memory_share = share(
+        0.25,
+        "Databases keep their buffers in shared memory; from a quarter of the memory on it is asked whose it is.",
+    )
     dropped_again = count(
         2,
         "Somebody who measures drops the page cache once; what does so again in the same window is a job.",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.memory.dropped_caches import dropped
 from perfdiag.diagnosis.evidence.memory.group_memory import hidden, hidden_remedies, uses
+from perfdiag.diagnosis.evidence.memory.host_memory import hidden_evidence, hidden_words, less_on_host
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, refaults
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -124,6 +125,7 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
         Evidence(text, part, "share", f"{again.probe}, /proc/PID/io"),
         *_hit_evidence(model, read),
         *(uses(again.group) if at_limit and again.group else []),
+        *([] if again.group else hidden_evidence(model)),
         *_file_evidence(model),
     ]
     if not again.short:
@@ -138,7 +140,7 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
         model,
         {READ: ns},
         headline=f"{subject(model, begin=True)} reads evicted page-cache data from disk again"
-        + (f": {taking}{_of_limit(again)}" if taking else ""),
+        + (f": {taking}{_of_limit(again)}" if taking else "" if again.group else hidden_words(model)),
         claim=(
             f"{subject(model, begin=True)} waited {duration(ns)} for evicted pages, {percent(part)} of its disk"
             f" reads{_mostly(model)}."
@@ -147,7 +149,7 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
         departs=again.short,
         doubts=[named, _nameless(model)],
         evidence=evidence,
-        remedies=_remedies(again),
+        remedies=_remedies(model, again),
         alternatives=["one scan larger than any memory"]
         if again.short
         else ["pages paged out by request (madvise, DAMON)", "a shortage of memory that ended before the window"],
@@ -253,10 +255,10 @@ def _is_at_limit(again: Refaults) -> bool:
     return bool(again.group and (again.group.events.get("max", 0) or again.group.events.get("high", 0)))
 
 
-def _remedies(again: Refaults) -> list[Remedy]:
+def _remedies(model: Model, again: Refaults) -> list[Remedy]:
     less = fix("read less: an index, a smaller working set, or a cache in the program")
     if again.group is None:
-        return [fix("find the largest processes (ps -eo pid,rss,comm --sort -rss | head), or add memory"), less]
+        return [*less_on_host(model), less]
     if _is_at_limit(again):
         limit = fix("raise the memory limit of its cgroup, or use less memory in it (see MEM-CGROUP-LIMIT)")
         return [*hidden_remedies(again.group), limit, less]

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import steady
+from perfdiag.diagnosis.evidence.memory.host_memory import hidden_evidence, hidden_words, less_on_host
 from perfdiag.diagnosis.evidence.target import subject, sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import duration, fix, little, size, together, waits, worth
+from perfdiag.diagnosis.significance import duration, little, size, together, waits, worth
 from perfdiag.model.model import Model
 
 RECLAIM = "memory.reclaim"
@@ -52,10 +53,11 @@ def reclaim(model: Model) -> Iterable[Outcome]:
     if available is not None:
         text = f"{size(available)} available at the end"
         evidence.append(Evidence(text, float(available), "bytes", "/proc/meminfo"))
+    evidence += hidden_evidence(model)
     yield conclude(
         model,
         {RECLAIM: taken_ns},
-        headline=f"Threads of {subject(model)} must free memory themselves (direct reclaim)",
+        headline=f"Threads of {subject(model)} must free memory themselves (direct reclaim){hidden_words(model)}",
         claim=f"Threads of {subject(model)} spent {duration(taken_ns)} in direct reclaim.",
         mechanism=Mechanism.LIMIT,
         evidence=evidence,
@@ -79,7 +81,7 @@ def _freed_evidence(model: Model) -> list[Evidence]:
 
 def _reclaim_remedies(model: Model) -> list[Remedy]:
     present = model.facts.sysctl("vm/watermark_scale_factor")
-    remedies = [fix("find the largest processes (ps -eo pid,rss,comm --sort -rss | head), or add memory")]
+    remedies = less_on_host(model)
     if present and present.isdigit() and int(present) < WATERMARK_SCALE:
         remedies.insert(0, sysctl("vm.watermark_scale_factor", WATERMARK_SCALE, present))
     return remedies

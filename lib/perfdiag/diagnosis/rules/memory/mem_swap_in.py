@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
+from perfdiag.diagnosis.evidence.memory.host_memory import hidden_evidence, hidden_words, less_on_host
 from perfdiag.diagnosis.evidence.memory.refaults import reclaimed
 from perfdiag.diagnosis.evidence.target import subject, sysctl
 from perfdiag.diagnosis.frame import conclude
@@ -18,7 +19,6 @@ from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
     fine,
-    fix,
     size,
     together,
     total_ns,
@@ -78,10 +78,11 @@ def swap_in(model: Model) -> Iterable[Outcome]:
     if by_request:
         text = f"{stolen:,} pages reclaimed for lack of memory (whole host)"
         evidence.append(Evidence(text, float(stolen or 0), "count", "/proc/vmstat"))
+    evidence += hidden_evidence(model)
     yield conclude(
         model,
         claims_of(rows),
-        headline=f"{subject(model, begin=True)} waits for its memory in swap",
+        headline=f"{subject(model, begin=True)} waits for its memory in swap{hidden_words(model)}",
         claim=(
             f"{subject(model, begin=True)} waited {duration(taken_ns)} for its own memory in swap."
             f"{_when(out, by_request=by_request)}"
@@ -107,7 +108,7 @@ def _when(out: int | None, *, by_request: bool) -> str:
 
 def _swap_remedies(model: Model, *, short_now: bool) -> list[Remedy]:
     swap = model.facts.swap
-    remedies = [fix("find the largest processes (ps -eo pid,rss,comm --sort -rss | head), or add memory")]
+    remedies = less_on_host(model)
     if short_now and swap and swap.swappiness is not None and swap.swappiness > LOW_SWAPPINESS:
         remedies.insert(0, sysctl("vm.swappiness", LOW_SWAPPINESS, swap.swappiness))
     return remedies

@@ -1,0 +1,48 @@
+"""Memory of the host that no list of processes shows, named by the rules that find memory short."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.facts.host_facts import Swap
+from perfdiag.model.model import Model
+
+from unit.support import Builder
+from unit.support.judging import finding, knowing
+
+GIB = 1 << 30
+HUGE = {"MemTotal": 8 * GIB, "Hugepagesize": 2 << 20, "HugePages_Total": 2048, "HugePages_Free": 1536}
+SHARED = {"MemTotal": 8 * GIB, "Shmem": 5 * GIB}
+
+
+def short(meminfo: dict[str, int], account: str = "memory.swap_in") -> Model:
+    model = Builder().thread(cpu_user="1 s").row(account, "", durations={"4 ms": 500}).model()
+    swap = Swap(total_bytes=GIB, used_bytes=GIB // 2, pages_in=500, pages_out=9_000, swappiness=1)
+    return knowing(model, swap=swap, processes={}, meminfo=meminfo)
+
+
+@pytest.mark.parametrize(("account", "id"), [("memory.swap_in", "MEM-SWAP-IN"), ("memory.reclaim", "MEM-RECLAIM")])
+def test_huge_pages_that_nobody_uses_are_named(account: str, id: str) -> None:
+    found = finding(short(HUGE, account), id)
+    assert found.headline.endswith(": 3.00 GiB of 8.00 GiB are unused huge pages")
+    assert found.remedies[0].text == "sysctl -w vm.nr_hugepages=512"
+    assert found.remedies[0].undo == "sysctl -w vm.nr_hugepages=2048"
+
+
+def test_shared_memory_is_named() -> None:
+    found = finding(short(SHARED), "MEM-SWAP-IN")
+    assert found.headline.endswith(": tmpfs and shared memory take 5.00 GiB of 8.00 GiB")
+    assert "df -t tmpfs" in found.remedies[0].text
+
+
+@pytest.mark.parametrize(
+    "meminfo",
+    [
+        {},
+        HUGE | {"HugePages_Rsvd": 1500},  # by mappings that have not touched them yet
+        HUGE | {"HugePages_Free": 100},
+        {"MemTotal": 8 * GIB, "Shmem": GIB},
+    ],
+)
+def test_what_is_small_or_used_is_not(meminfo: dict[str, int]) -> None:
+    found = finding(short(meminfo), "MEM-SWAP-IN")
+    assert ":" not in found.headline and "largest processes" in found.remedies[0].text
