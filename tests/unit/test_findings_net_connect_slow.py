@@ -207,3 +207,32 @@ def test_connects_that_fail_at_once_before_a_job_sleeps() -> None:
 
 def test_sleeps_for_something_else_follow_no_connect() -> None:
     assert not findings(retrying_job(3, 36).model(), ID) and not findings(retrying_job(36, 5).model(), ID)
+
+
+def many(peers: int, each: str = "3 s") -> Builder:
+    builder = Builder()
+    for number in range(peers):
+        builder.thread(f"scraper-{number}", tid=100 + number, cpu_user="10 ms")
+        peer = f"peer:10.80.1.{number}:8080"
+        builder.row("net.connect", peer, durations={each: 1})
+        builder.exchange(peer, "connected", {}, connect={each: 1}, retries=1)
+    return builder
+
+
+def test_many_peers_with_one_ailment_are_told_together() -> None:
+    """Seven findings of 14 % each said the same; of a hundred peers none would be felt alone."""
+    for peers, each in ((7, "3 s"), (90, "1.02 s")):
+        model = many(peers, each).model()
+        found = finding(model, ID)
+        assert found.headline == f"Connecting to {peers} peers at port 8080 needs repeated SYNs"
+        assert sum(found.claims.values()) > 0.95 * model.busy_ns
+    assert [found.id for found in diagnose(many(2).model()).findings].count(ID) == 2
+
+
+def test_a_full_table_of_neighbours_is_the_cause_for_all_of_them() -> None:
+    line = "6,{},24877597,-;neighbour: arp_cache: neighbor table overflow!\n"
+    builder = many(7).fact(LOG, "6,7,1,-;x\n", "6,7,1,-;x\n" + line.format(8) + line.format(9))
+    found = finding(builder.fact("/proc/sys/net/ipv4/neigh/default/gc_thresh3", "1024\n", "1024\n").model(), ID)
+    said = "This host drops packets to addresses it has not met yet: its ARP table (1,024 entries) is full"
+    assert found.headline == said and found.mechanism is Mechanism.LIMIT
+    assert found.remedies[0].text == "sysctl -w net.ipv4.neigh.default.gc_thresh3=4096"

@@ -29,6 +29,7 @@ KINDS = {
     "filesystem_errors": r"(EXT[234]-fs|XFS|BTRFS|F2FS|JBD2).{0,80}(error|corrupt|abort|shutdown|shut down)|"
     r"[Rr]emounting filesystem read-only|forced readonly",
     "connections_dropped": r"nf_conntrack: table full(?: in netns [0-9]{1,10})?, dropping packet",
+    "neighbours_dropped": r"neighbou?r table overflow",
 }
 # What a line has to say, in whatever form, to be read out as it is.
 COMPLAINT = re.compile(
@@ -71,6 +72,7 @@ class KernelLog:
     resets: Sequence[LogLine]  # of a device, link or host adapter
     filesystem_errors: Sequence[LogLine]  # also: remounted read-only
     connections_dropped: Sequence[LogLine]  # packets of new connections, for which the firewall's table has no room
+    neighbours_dropped: Sequence[LogLine]  # packets to addresses for which the table of neighbours (ARP, NDP) has none
     oom_reports: Sequence[OomReport] = ()  # the oldest first
     incomplete: bool = False  # of the window only the newest lines were kept
 

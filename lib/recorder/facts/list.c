@@ -137,6 +137,7 @@ static const struct rule host_rules[] = {
 	  .phases = B },
 	{ "/proc/sys/fs", "nr_open", .phases = B },
 	{ "/proc/sys/net/netfilter", "nf_conntrack_max", .phases = B },
+	{ "/proc/sys/net/ipv4/neigh/default", "gc_thresh3", .phases = B },
 	{ "/proc/sys/net/core", "somaxconn rmem_max wmem_max", .phases = B },
 	{ "/proc/sys/net/ipv4", "tcp_rmem tcp_wmem tcp_congestion_control tcp_slow_start_after_idle", .phases = B },
 	{ "/sys/class/bdi/*", "max_ratio min_ratio strict_limit", .phases = B, .max = 128 },

@@ -51,6 +51,10 @@ class NetworkPolicy(Family):
         10,
         "A few connects that fail happen wherever somebody restarts.",
     )
+    alike_peers = count(
+        3,
+        "Two peers may ail alike by chance; where three with one port do, the cause is more likely common to all.",
+    )
     connections_anew = count(
         10,
         "A pool makes a few connections while it is measured; who makes one for each call makes many.",

@@ -1,12 +1,13 @@
 """NET-CONNECT-SLOW: connecting takes long, because nobody answers SYNs and the kernel repeats them."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
-from perfdiag.common.units import plural
+from perfdiag.common.by_key import groups_by_key
+from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
-from perfdiag.diagnosis.evidence.idle.sleeps import sleeps_in
 from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Connects, connects_of
-from perfdiag.diagnosis.evidence.network.full_connection_table import full_table
+from perfdiag.diagnosis.evidence.network.failed_connects import failed_at_once
+from perfdiag.diagnosis.evidence.network.full_tables import full_table
 from perfdiag.diagnosis.evidence.network.peers import peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     claimed,
@@ -20,16 +21,13 @@ from perfdiag.diagnosis.evidence.requests.calls import (
 from perfdiag.diagnosis.evidence.requests.polling import TIMER
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import general_policy, network_policy
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import (
-    Check,
-    Confidence,
     Evidence,
     Finding,
     Mechanism,
     Outcome,
     Remedy,
-    Severity,
     rule,
 )
 from perfdiag.diagnosis.significance import (
@@ -43,7 +41,7 @@ from perfdiag.diagnosis.significance import (
     total_ns,
     waits,
 )
-from perfdiag.model.model import Model, once
+from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST
 
 
@@ -74,163 +72,111 @@ from perfdiag.model.requests.request_time import REST
 )
 def connect_slow(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each peer to which connecting is slow, and a check of those that refuse at once."""
-    said = 0
-    for each in connects_of(model):
-        requests_ns = of_requests_ns(model, each.took_ns)
-        enough = each.unanswered >= network_policy.retransmits and each.took_ns and model.request_time is None
-        if felt(model, each.waited_ns, requests_ns) or enough:
-            said += 1
-            yield _finding(model, each, requests_ns)
-        elif (refused := _refused(each)) is not None:
-            said += 1
-            yield _before_pauses(model, each) or _before_sleeps(model, each) or refused
-    if not said:
+    slow = _slow(model)
+    for group in slow:
+        yield _finding(model, group)
+    told = {each.key for group in slow for each in group}
+    failed = [found for each in connects_of(model) if each.key not in told and (found := failed_at_once(model, each))]
+    yield from failed
+    if not slow and not failed:
         yield fine_or_unknown(model, ID, "connecting", CONNECT)
 
 
-def _refused(connects: Connects) -> Check | None:
-    """Return that many connects failed without making anybody wait."""
-    line = connects.call.line if connects.call else None
-    if line is None or line.connects_failed < network_policy.failed_connects:
-        return None
-    part = line.connects_failed / (line.connects + line.connects_failed)
-    if part < network_policy.failed_connects_share:
-        return None
-    tried = plural(line.connects + line.connects_failed, "connect")
-    return Check(
-        ID, f"{line.connects_failed:,} of {tried} to {connects.name} failed, all quickly", part, "share", large=True
-    )
+def _slow(model: Model) -> list[Sequence[Connects]]:
+    """Return the slow peers: many with the same port and the same ailment together, as one cause is more likely."""
+    groups = groups_by_key((_ailment(each), each) for each in connects_of(model) if each.waited_ns or each.took_ns)
+    found: list[Sequence[Connects]] = []
+    for group in groups.values():
+        several = [group] if len(group) >= network_policy.alike_peers else [[each] for each in group]
+        found += [each for each in several if _is_felt(model, each)]
+    return found
 
 
-def _before_pauses(model: Model, connects: Connects) -> Finding | None:
-    """Return the finding on connects that fail at once while requests are in nobody's hands, or those who serve them
-    sleep: who fails to connect tries again after a pause, or elsewhere.  None where there are fewer failures than slow
-    requests."""
-    time, call = model.request_time, connects.call
-    slow = _slow_requests(model)
-    pauses = {account: time.accounts.get(account, 0) for account in (REST, TIMER)} if time else {}
-    paused_ns = sum(pauses.values())
-    if time is None or call is None or 2 * paused_ns < time.ns or call.line.connects_failed < max(1, slow):
-        return None
-    sleeps = sum(row.distribution.count for row in model.rows_of(TIMER))
-    slept = pauses[TIMER] > pauses[REST]
-    if slept and call.line.connects_failed < sleeps:
-        return None  # most sleeps are for something else
-    how, which = ("slept", TIMER) if slept else ("waited in nobody's hands", REST)
-    code = sleeps_in(model, model.threads) if slept else ""
-    meanwhile = f"{how} for {duration(pauses[which])}{f' in {code}' if code else ''}"
-    failed, tried = call.line.connects_failed, call.line.connects + call.line.connects_failed
-    text = f"{failed:,} of {plural(tried, 'connect')} failed, longest {duration(call.connect.max_ns)}"
+def _is_felt(model: Model, group: Sequence[Connects]) -> bool:
+    waited_ns, took_ns = sum(each.waited_ns for each in group), sum(each.took_ns for each in group)
+    if felt(model, waited_ns, of_requests_ns(model, took_ns)):
+        return True
+    unanswered = sum(each.unanswered for each in group)
+    return unanswered >= network_policy.retransmits and took_ns > 0 and model.request_time is None
+
+
+def _ailment(connects: Connects) -> Hashable:
+    peer = peer_of(connects.key)
+    return (peer.port if peer else connects.key, connects.none_succeeded, connects.retried)
+
+
+def _finding(model: Model, group: Sequence[Connects]) -> Finding:
+    """Return the finding on one peer, or on several that are alike."""
+    first, full = group[0], full_table(model)
+    name, took_ns = _names(group), sum(max(each.waited_ns, each.took_ns) for each in group)
+    tried = full if full and (first.none_succeeded or first.retried) else None
+    headline, claim, mechanism = _told(model, group, name, took_ns)
+    if tried:
+        claim = f"{tried.sentence} Connecting to {name} needs repeated SYNs, {duration(took_ns)} in all."
+        headline, mechanism = tried.headline, Mechanism.LIMIT
+    keys = {each.key for each in group}
+    hanging = [thread for thread, wait in still_waiting(model, CONNECT) if wait.object in keys]
+    if hanging:
+        claim += f" {len(hanging)} of the threads still waited at the end."
+    success = f"connecting to {name} takes less than {duration(first.limit_ns)}"
+    if first.none_succeeded:
+        success = f"connects to {name} succeed"
+    waited_ns = sum(each.waited_ns for each in group)
+    requests_ns = sum(of_requests_ns(model, each.took_ns) for each in group)
+    counted = "" if first.call else "repeated SYNs were not counted"
+    shared = "the part of each peer is estimated from the time of its calls" if requests_ns else ""
+    claims: dict[tuple[str, str], int] = {
+        (CONNECT, each.key): min(each.waited_ns, total_ns(each.rows)) for each in group
+    }
     return conclude(
         model,
-        {account: model.ns(account) or ns for account, ns in pauses.items() if ns},
-        headline=f"Requests wait while connects to {brief(connects.name)} fail",
-        claim=(
-            f"{failed:,} of {plural(tried, 'connect')} to {connects.name} failed at once, at least one for each of the"
-            f" {plural(slow, 'slow request')}, which {meanwhile} meanwhile."
-        ),
-        mechanism=Mechanism.FAILED,
-        severity=Severity.WARNING,
-        best=Confidence.MEDIUM,
-        doubts=["which request a failed connect was for is not known, nor how long a pause it caused"],
-        evidence=[Evidence(text, float(failed), "count", "inet_sock_set_state")],
-        remedies=[
-            fix("see whether the peer is up and listens there, or take it off the list of peers"),
-            fix("shorten the pause before another try, or try another peer at once"),
-        ],
-        alternatives=["requests wait for something else, and nobody needs that peer"],
-        verify=measured(model, f"connects to {connects.name} succeed"),
+        claimed(claims, requests_ns),
+        headline=headline,
+        claim=claim,
+        mechanism=mechanism,
+        severity=severity(model, waited_ns, requests_ns, sum(each.took_ns for each in group)),
+        doubts=[counted, shared, not_followed(model)],
+        evidence=[*_evidence(first), *_others(group[1:]), *([tried.evidence] if tried else [])],
+        remedies=[*(tried.remedies if tried else []), *_remedies(model, first)],
+        alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
+        verify=measured(model, success),
     )
 
 
-def _before_sleeps(model: Model, connects: Connects) -> Finding | None:
-    """Return the finding on connects that fail at once where a target that serves no requests sleeps as often: it tries
-    again after a pause.  None where it sleeps more often, for something else, or hardly."""
-    rows, call = model.rows_of(TIMER), connects.call
-    if model.request_time or call is None or not rows:
-        return None
-    slept, failed = together(rows), call.line.connects_failed
-    again = failed >= network_policy.failed_before_sleeps_share * slept.count
-    if not again or slept.count < network_policy.failed_before_sleeps_share * failed:
-        return None
-    if slept.sum_ns < general_policy.fault_share * model.window_ns:
-        return None
-    tried = plural(call.line.connects + failed, "connect")
-    text = f"{failed:,} of {tried} failed, longest {duration(call.connect.max_ns)}; {slept.count:,} sleeps"
-    return conclude(
-        model,
-        {TIMER: slept.sum_ns},
-        headline=f"{failed:,} of {tried} to {brief(connects.name)} failed at once, and as many sleeps followed",
-        claim=(
-            f"{failed:,} of {tried} to {connects.name} failed at once; {subject(model)} slept as often,"
-            f" {duration(slept.sum_ns)} in all: it tries again after a pause."
-        ),
-        mechanism=Mechanism.FAILED,
-        severity=Severity.WARNING,
-        best=Confidence.MEDIUM,
-        doubts=["that it sleeps because of them is inferred from their number"],
-        evidence=[Evidence(text, float(failed), "count", "inet_sock_set_state")],
-        remedies=[
-            fix(
-                "see the error: strace -f -e trace=connect -p PID; ECONNREFUSED: nobody listens there; EADDRNOTAVAIL:"
-                " no local port is free (ss -s, net.ipv4.ip_local_port_range), so keep connections open and share them"
-            ),
-            fix("shorten the pause before another try"),
-        ],
-        alternatives=["it sleeps for something else, as often by chance"],
-        verify=measured(model, f"connects to {connects.name} succeed"),
-    )
+def _names(group: Sequence[Connects]) -> str:
+    """Return the name of the peer, or how many there are."""
+    peer = peer_of(group[0].key)
+    if len(group) == 1:
+        return group[0].name
+    return f"{len(group)} peers{f' at port {peer.port}' if peer else ''}"
 
 
-@once
-def _slow_requests(model: Model) -> int:
-    served = [each for each in model.exchanges if each.served]
-    return sum(longer(each.whole, network_policy.slow_answer_ns) + each.line.unanswered for each in served)
-
-
-def _finding(model: Model, connects: Connects, requests_ns: int) -> Finding:
-    key, name, full = connects.key, connects.name, full_table(model)
-    took_ns = max(connects.waited_ns, connects.took_ns)
-    if full and (connects.none_succeeded or connects.retried):
-        claim = f"{full.sentence} Connecting to {name} needs repeated SYNs, {duration(took_ns)} in all."
-        headline, mechanism = full.headline, Mechanism.LIMIT
-    elif connects.none_succeeded and connects.call:
-        failed = connects.call.line.connects_failed
+def _told(model: Model, group: Sequence[Connects], name: str, took_ns: int) -> tuple[str, str, Mechanism]:
+    """Return headline, claim and mechanism, whatever this host's own tables say."""
+    first = group[0]
+    if first.none_succeeded and first.call:
+        failed = sum(each.call.line.connects_failed for each in group if each.call)
         claim = (
             f"None of {failed:,} connects to {name} succeeded: {subject(model)} gave up after"
             f" {duration(took_ns)} in all."
         )
-        headline, mechanism = f"None of {failed:,} connects to {brief(name)} succeeded", Mechanism.FAILED
-    elif connects.retried:
-        claim = (
-            f"Connecting to {name} needs repeated SYNs, {duration(took_ns)} in all: its accept queue is full, a"
-            " firewall drops packets, or nobody is there."
-        )
-        headline, mechanism = f"Connecting to {brief(name)} needs repeated SYNs", Mechanism.FAILED
-    else:
-        claim = f"Connecting to {name} takes far longer than the round trip: {duration(took_ns)} in all."
-        headline, mechanism = f"Connecting to {brief(name)} is slow", Mechanism.SLOW
-    hanging = [thread for thread, wait in still_waiting(model, CONNECT) if wait.object == key]
-    if hanging:
-        claim += f" {len(hanging)} of the threads still waited at the end."
-    success = f"connecting to {name} takes less than {duration(connects.limit_ns)}"
-    if connects.none_succeeded:
-        success = f"connects to {name} succeed"
-    counted = "" if connects.call else "repeated SYNs were not counted"
-    shared = "the part of each peer is estimated from the time of its calls" if requests_ns else ""
-    return conclude(
-        model,
-        claimed({(CONNECT, key): min(connects.waited_ns, total_ns(connects.rows))}, requests_ns),
-        headline=headline,
-        claim=claim,
-        mechanism=mechanism,
-        severity=severity(model, connects.waited_ns, requests_ns, connects.took_ns),
-        doubts=[counted, shared, not_followed(model)],
-        evidence=[*_evidence(connects), *([full.evidence] if full else [])],
-        remedies=[*(full.remedies if full else []), *_remedies(model, connects)],
-        alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
-        verify=measured(model, success),
-    )
+        return f"None of {failed:,} connects to {brief(name)} succeeded", claim, Mechanism.FAILED
+    if first.retried:
+        why = "its accept queue is full, a firewall drops packets, or nobody is there"
+        if len(group) > 1:
+            why = "a firewall or this host drops packets, or their accept queues are full"
+        claim = f"Connecting to {name} needs repeated SYNs, {duration(took_ns)} in all: {why}."
+        return f"Connecting to {brief(name)} needs repeated SYNs", claim, Mechanism.FAILED
+    claim = f"Connecting to {name} takes far longer than the round trip: {duration(took_ns)} in all."
+    return f"Connecting to {brief(name)} is slow", claim, Mechanism.SLOW
+
+
+def _others(others: Sequence[Connects]) -> list[Evidence]:
+    if not others:
+        return []
+    ns = sum(max(each.waited_ns, each.took_ns) for each in others)
+    names = first_of([each.name for each in others], 3)
+    return [Evidence(f"{duration(ns)} for the others: {names}", float(ns), "ns", "ledger")]
 
 
 def _evidence(connects: Connects) -> list[Evidence]:

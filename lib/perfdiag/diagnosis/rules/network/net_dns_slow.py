@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured, shorter
-from perfdiag.diagnosis.evidence.network.full_connection_table import full_table
+from perfdiag.diagnosis.evidence.network.full_tables import full_table
 from perfdiag.diagnosis.evidence.network.peers import DNS_PORT, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
@@ -147,9 +147,9 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
     return conclude(
         model,
         claimed({(RECEIVE, server.key): server.waited_ns}, requests_ns),
-        headline=f"Look-ups at {brief(name)} {'get lost' if server.loses else 'are slow'}",
+        headline=full.headline if full else f"Look-ups at {brief(name)} {'get lost' if server.loses else 'are slow'}",
         claim=claim,
-        mechanism=Mechanism.FAILED if server.loses else Mechanism.SLOW,
+        mechanism=Mechanism.LIMIT if full else Mechanism.FAILED if server.loses else Mechanism.SLOW,
         severity=severity(model, server.waited_ns, requests_ns, server.took_ns),
         doubts=[uncounted, shared, not_followed(model)],
         evidence=[*_evidence(server), *([full.evidence] if full else [])],

@@ -1,4 +1,4 @@
-"""resolver.py empty|dropped: a name server that knows addresses of IPv4; questions for IPv6 get nothing in it, or none."""
+"""resolver.py empty|dropped: it knows addresses of IPv4; questions for IPv6 get nothing in the answer, or no answer."""
 
 import socket
 import sys
