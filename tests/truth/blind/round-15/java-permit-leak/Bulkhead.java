@@ -6,7 +6,7 @@ import java.net.URL;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 
-/** Bulkhead PORT UPSTREAM always|after-success: at most eight calls at once; a permit is given back always, or not after an error. */
+/** Bulkhead PORT UPSTREAM always|after-success: eight calls at once; permits come back always, or not after errors. */
 class Bulkhead {
     static final Semaphore PERMITS = new Semaphore(8);
 

@@ -1,4 +1,4 @@
-"""resolver.py empty|dropped: it knows addresses of IPv4; questions for IPv6 get nothing in the answer, or no answer."""
+"""resolver.py empty|dropped: a name server that answers for IPv4; questions for IPv6 get an empty answer, or none."""
 
 import socket
 import sys
