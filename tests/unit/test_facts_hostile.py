@@ -59,6 +59,7 @@ PATHS = sorted(
         "/sys/devices/system/cpu/cpu0/cpuidle/state0/time",
         "/sock_diag/nfs",
         "/sock_diag/listen/7",
+        "/traffic_control/7",
         "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
         "/sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq",
         "/sys/devices/system/node/node0/numastat",

@@ -38,6 +38,7 @@ from perfdiag.facts.process import Descriptors, Process
 from perfdiag.facts.processor import Clocksource, Processor
 from perfdiag.facts.storage import Disk, DiskActivity, Mount
 from perfdiag.facts.texts import Texts, fact, table
+from perfdiag.facts.traffic_control import TrafficQueue, read_traffic_queues
 from perfdiag.facts.udp_sockets import read_udp_drops
 from perfdiag.facts.writeback import WritebackLimits, read_writeback_limits
 from perfdiag.recording import schema
@@ -267,6 +268,11 @@ class Facts:
         return self.network_deltas.get(name)
 
     @fact
+    def traffic_queues(self) -> Sequence[TrafficQueue]:
+        """Where packets wait to leave the targets' network namespaces."""
+        return read_traffic_queues(self.texts)
+
+    @fact
     def udp_drops(self) -> Mapping[int, int] | None:
         """How many datagrams sockets dropped in the window, by local port; None: not recorded."""
         return read_udp_drops(self.texts)
@@ -394,6 +400,7 @@ __all__ = [
     "SamePageMerging",
     "Swap",
     "Tcp",
+    "TrafficQueue",
     "TransparentHugePages",
     "WritebackLimits",
 ]

@@ -10,18 +10,20 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/passed_descriptors.h"
 #include "base/privileges.h"
-#include "base/sock_diag.h"
+#include "base/netlink.h"
 
 #define PASSED_MAX 2 /* a namespace, and where the answer goes: who asked may have been given up, another asks next */
 
 struct answer {
 	int error;
 	int somaxconn;
+	int protocol; /* of the question */
 };
 
 static int server = -1;
@@ -41,7 +43,7 @@ static int receive_with(int from, struct answer *answer, int *passed)
 	return length < 0 ? (int)length : -EPIPE;
 }
 
-int own_somaxconn(void)
+static int own_somaxconn(void)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/sys/net/core/somaxconn", "re");
 	int limit;
@@ -49,7 +51,12 @@ int own_somaxconn(void)
 	return file && fscanf(file, "%d", &limit) == 1 ? limit : -1;
 }
 
-static void serve_one(int home, int namespace, int asker)
+static int open_socket(int protocol)
+{
+	return protocol == NETLINK_ROUTE || protocol == NETLINK_SOCK_DIAG ? netlink_open(protocol) : -EPROTONOSUPPORT;
+}
+
+static void serve_one(int home, int namespace, int asker, int protocol)
 {
 	struct answer answer = { .somaxconn = -1 };
 	_cleanup_close_ int socket = -1;
@@ -58,7 +65,7 @@ static void serve_one(int home, int namespace, int asker)
 		answer.error = errno;
 	} else {
 		answer.somaxconn = own_somaxconn();
-		socket = sock_diag_open();
+		socket = open_socket(protocol);
 		answer.error = socket < 0 ? -socket : 0;
 	}
 	send_with(asker, &answer, &socket, socket >= 0);
@@ -77,7 +84,7 @@ static _Noreturn void serve(int askers)
 
 		if (err)
 			break;
-		serve_one(home, passed[0], passed[1]);
+		serve_one(home, passed[0], passed[1], question.protocol);
 		for (int i = 0; i < PASSED_MAX; i++)
 			close(passed[i]);
 	}
@@ -120,13 +127,22 @@ int namespaces_move(int fd)
 	return fd + 1;
 }
 
-int namespaces_socket(int namespace, int *somaxconn)
+static bool is_own(pid_t pid)
+{
+	struct stat own, other;
+	char path[64];
+
+	/* Each namespace has inode numbers of its own for these; asking which it is can wait for an exec. */
+	snprintf(path, sizeof(path), "/proc/%d/net/netstat", pid);
+	return stat("/proc/self/net/netstat", &own) == 0 && stat(path, &other) == 0 && own.st_ino == other.st_ino;
+}
+
+static int ask_server(int namespace, int protocol, int *somaxconn)
 {
 	_cleanup_close_ int mine = -1, theirs = -1;
-	struct answer answer = {};
+	struct answer answer = { .protocol = protocol };
 	int ends[2], passed[PASSED_MAX], err;
 
-	*somaxconn = -1;
 	if (server < 0)
 		return -EPERM;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
@@ -142,4 +158,20 @@ int namespaces_socket(int namespace, int *somaxconn)
 		return err;
 	*somaxconn = answer.somaxconn;
 	return answer.error ? -answer.error : passed[0];
+}
+
+int namespaces_socket(pid_t pid, int protocol, bool *own, int *somaxconn)
+{
+	_cleanup_close_ int there = -1;
+	char path[64];
+
+	*somaxconn = -1;
+	*own = is_own(pid);
+	if (*own) {
+		*somaxconn = own_somaxconn();
+		return open_socket(protocol);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	there = open(path, O_RDONLY | O_CLOEXEC);
+	return there < 0 ? -errno : ask_server(there, protocol, somaxconn);
 }

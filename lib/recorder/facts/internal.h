@@ -2,7 +2,7 @@
 /*
  * Between the parts of the host facts: facts/list.c says what is wanted, facts/cgroups.c which directories of the
  * targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file, facts/cpuid.c,
- * facts/nfs_connections.c, facts/listeners.c, facts/file_systems.c, facts/user_tasks.c and facts/hotspot.c what is
+ * facts/nfs_connections.c, facts/listeners.c, facts/traffic_control.c, facts/file_systems.c, facts/user_tasks.c and facts/hotspot.c what is
  * none, facts.c does it in children with a deadline.
  */
 #pragma once
@@ -88,6 +88,10 @@ void fact_read_cpuid(const char *path, struct fact_text *fact);
 void fact_read_nfs_connections(const struct wanted *wanted, struct fact_text *fact);
 #define LISTENERS_FACT SOCKET_FACTS "/listen/" /* and of the sockets that process PID listens on */
 void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact);
+
+/* Where packets wait to leave through the interfaces of a process: facts/traffic_control.c. */
+#define TRAFFIC_CONTROL_FACT "/traffic_control/" /* and the process */
+void fact_read_traffic_control(const struct wanted *wanted, struct fact_text *fact);
 
 /* How much room there is where a process writes: facts/file_systems.c. */
 #define FILE_SYSTEMS_FACT "/file_systems/" /* and the process */

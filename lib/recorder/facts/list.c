@@ -344,6 +344,14 @@ static int add_user_tasks(struct wanted_list *list, pid_t pid)
 	return wanted_has(list, path) ? 0 : wanted_add(list, path, 0, NULL);
 }
 
+static int add_traffic_control(struct wanted_list *list, pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), TRAFFIC_CONTROL_FACT "%d", pid);
+	return wanted_add(list, path, FACTS_TEXT_MAX, NULL);
+}
+
 int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count)
 {
 	int err = 0;
@@ -351,8 +359,12 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 	if (count > FACTS_PIDS_MAX)
 		count = FACTS_PIDS_MAX;
 	for (size_t i = 0; i < count && !err; i++) {
-		if (i > 0 && first_in_namespace(pids, i, "net"))
+		bool first = first_in_namespace(pids, i, "net");
+
+		if (first && i > 0)
 			err = add_process(list, phase, pids[i], network_rules, COUNT(network_rules));
+		if (!err && first && phase != FACTS_SERIES)
+			err = add_traffic_control(list, pids[i]);
 		if (!err && first_in_namespace(pids, i, "mnt") && !same_namespace(pids[i], "self", "mnt"))
 			err = add_process(list, phase, pids[i], mount_rules, COUNT(mount_rules));
 	}

@@ -125,33 +125,13 @@ static void add_setting(struct listeners *into, int limit, const char *whose)
 		add_line(into, line, snprintf(line, sizeof(line), "somaxconn %d %s\n", limit, whose));
 }
 
-static bool in_own_namespace(pid_t pid)
-{
-	struct stat own, other;
-	char path[64];
-
-	/* Each namespace has inode numbers of its own for these; asking which it is can wait for an exec. */
-	snprintf(path, sizeof(path), "/proc/%d/net/netstat", pid);
-	return stat("/proc/self/net/netstat", &own) == 0 && stat(path, &other) == 0 && own.st_ino == other.st_ino;
-}
-
 /* A socket in the network namespace of a process, or -errno. */
 static int open_there(struct listeners *into, pid_t pid)
 {
-	_cleanup_close_ int there = -1;
-	char path[64];
-	int fd, limit;
+	bool own;
+	int limit, fd = namespaces_socket(pid, NETLINK_SOCK_DIAG, &own, &limit);
 
-	if (in_own_namespace(pid)) {
-		add_setting(into, own_somaxconn(), "own");
-		return sock_diag_open();
-	}
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
-	there = open(path, O_RDONLY | O_CLOEXEC);
-	if (there < 0)
-		return -errno;
-	fd = namespaces_socket(there, &limit);
-	add_setting(into, limit, "other");
+	add_setting(into, limit, own ? "own" : "other");
 	return fd;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "facts/internal.h"
+#include "base/netlink.h"
 #include "base/sock_diag.h"
 
 #define NFS_PORT 2049
@@ -76,7 +77,7 @@ void fact_read_nfs_connections(const struct wanted *wanted, struct fact_text *fa
 		fact->error = errno;
 		return;
 	}
-	fd = sock_diag_open();
+	fd = netlink_open(NETLINK_SOCK_DIAG);
 	err = fd < 0 ? fd : sock_diag_dump(fd, &request, read_connection, &into);
 	fact->error = -err;
 }

@@ -249,6 +249,8 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 		return fact_read_nfs_connections(wanted, fact);
 	if (strncmp(wanted->path, LISTENERS_FACT, strlen(LISTENERS_FACT)) == 0)
 		return fact_read_listeners(wanted, fact);
+	if (strncmp(wanted->path, TRAFFIC_CONTROL_FACT, strlen(TRAFFIC_CONTROL_FACT)) == 0)
+		return fact_read_traffic_control(wanted, fact);
 	if (strncmp(wanted->path, FILE_SYSTEMS_FACT, strlen(FILE_SYSTEMS_FACT)) == 0)
 		return fact_read_file_systems(wanted, fact);
 	if (strncmp(wanted->path, USER_TASKS_FACT, strlen(USER_TASKS_FACT)) == 0)

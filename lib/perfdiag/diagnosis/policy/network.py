@@ -51,6 +51,10 @@ class NetworkPolicy(Family):
         10,
         "A few connects that fail happen wherever somebody restarts.",
     )
+    shaped_round_trip_share = share(
+        0.5,
+        "Where what is in flight takes half of the round trip at a shaper's rate, that is where most of it waits.",
+    )
     alike_peers = count(
         3,
         "Two peers may ail alike by chance; where three with one port do, the cause is more likely common to all.",

@@ -1,6 +1,6 @@
 """What rules on TCP share: waits joined with their connection, and how much of them a cause explains."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
 from perfdiag.diagnosis.rule import Finding, Outcome, Silence
@@ -51,7 +51,7 @@ def outcomes(
         yield little(model, id, what, taken_ns)
 
 
-def held_ns(rows: list[Row], socket: schema.Socket, waits_of_cause: int) -> int:
+def held_ns(rows: Sequence[Row], socket: schema.Socket, waits_of_cause: int) -> int:
     """Return the part of waits in send during which a cause held the connection."""
     asked = socket.waits_congestion + socket.waits_receiver + socket.waits_buffer
     return round(total_ns(rows) * waits_of_cause / asked) if asked else 0

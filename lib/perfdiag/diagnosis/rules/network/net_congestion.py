@@ -1,33 +1,39 @@
 """NET-CONGESTION: the congestion window of a connection holds a sender back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
+from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns as answers_held_ns
 from perfdiag.diagnosis.evidence.network.full_paths import queues
+from perfdiag.diagnosis.evidence.network.own_queues import shaper_of
 from perfdiag.diagnosis.evidence.network.peers import peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject, sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import brief, duration, fault, fix, plain, together, waits
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.request_time import HELD
 from perfdiag.recording import schema
+
+RECEIVE = "net.receive"
 
 
 @rule(
     "NET-CONGESTION",
     title="The path to the peer carries no more",
-    accounts=("net.send", HELD),
+    accounts=("net.send", "net.receive", HELD),
     meaning="Threads wait in send because the congestion window is used up: the path is full or loses packets, or"
     " the connection is new or was idle and starts slowly. Without loss or queueing this is the capacity of"
-    " the path, and no fault.",
+    " the path, and no fault. Where what was sent queues on the path, answers come as much later.",
     measured="At each wait in send, what held the connection: the congestion window, or the own send buffer while"
     " packets queue on the path. A fault needs a round trip of twice the shortest, or retransmissions; for"
     " a peer on this host, retransmissions, or a round trip of over 51 ms, as no late acknowledgement makes it."
-    " The ends of answers that wait here meanwhile count as well.",
+    " Of waits for an answer to what was sent, the part that the round trip is longer than the shortest, from 51 ms"
+    " on: the peer's programs have no part in it. The ends of answers that wait here meanwhile count as well."
+    " Shapers of this host are looked for in its queueing disciplines.",
     alternatives="Packets are lost for other reasons (radio, a bad cable); a short burst after an idle time.",
     remedies="Send less, more evenly, or over another path; keep the window after idle times.",
     verify="ss -ti on this host shows a growing cwnd, and an rtt near minrtt.",
@@ -42,11 +48,22 @@ def congestion(model: Model) -> Iterable[Outcome]:
     return outcomes(
         model,
         "NET-CONGESTION",
-        ("net.send",),
-        lambda rows, socket: held_ns(rows, socket, _waits(model, socket)),
+        ("net.send", RECEIVE),
+        lambda rows, socket: _held_ns(model, rows, socket),
         _congestion_finding,
         "congestion",
     )
+
+
+def _held_ns(model: Model, rows: Sequence[Row], socket: schema.Socket) -> int:
+    """Return how much of waits on a connection the way takes."""
+    if rows[0].account != RECEIVE:
+        return held_ns(rows, socket, _waits(model, socket))
+    whole, shortest_ns, ns = together(rows), round_trip_ns([socket]), socket.rtt_us * 1000
+    if shortest_ns is None or ns < DELAY_NS[1] or not queues(model, socket):
+        return 0
+    asked = max(0, whole.count - (socket.waits_unasked or 0))
+    return min(whole.sum_ns, asked * (ns - shortest_ns))
 
 
 def _waits(model: Model, socket: schema.Socket) -> int:
@@ -61,8 +78,10 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
     taken_ns = sum(cause[3] for cause in causes)
     shortest_us = (round_trip_ns([socket]) or 0) / 1000
     queued, answers_ns = queues(model, socket), answers_held_ns(model, lost=False)
+    shaper = shaper_of(model, socket) if queued else None
     evidence = [
-        waits(together([row for cause in causes for row in cause[1]]), "waits to send"),
+        waits(together([row for cause in causes for row in cause[1]]), f"waits for {named(causes)}"),
+        *([shaper.evidence] if shaper else []),
         Evidence(
             f"congestion window {socket.congestion_window:,} segments, {socket.in_flight:,} in flight",
             float(socket.congestion_window),
@@ -84,16 +103,17 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
     ]
     lost = any(cause[2].retransmits_seen >= network_policy.retransmits for cause in causes)
     why = "packets queue on the way" if queued else "packets are lost" if lost else "this is what the path carries"
+    where = f"The path to {brief(named(causes))} holds data up: {why}"
     return conclude(
         model,
         {claim: ns for claim, _, _, ns in causes} | ({HELD: answers_ns} if answers_ns else {}),
-        headline=f"The path to {brief(named(causes))} holds data up: {why}",
-        claim=f"The path to {named(causes)} holds {subject(model)} up for {duration(taken_ns)} in send: {why}.",
+        headline=f"Packets queue on this host: {shaper.words}" if shaper else where,
+        claim=f"The path to {named(causes)} holds {subject(model)} up for {duration(taken_ns)}: {why}.",
         mechanism=Mechanism.FAILED if lost and not queued else Mechanism.BUSY if queued else Mechanism.OTHERS,
         severity=fault(model, taken_ns + answers_ns) if queued or lost else Severity.INFO,
         doubts=["" if model.measured("tcp") else "retransmissions were not measured"],
         evidence=evidence,
-        remedies=_congestion_remedies(model, socket),
+        remedies=[*([shaper.remedy] if shaper else []), *_congestion_remedies(model, socket)],
         alternatives=["packets are lost for a reason other than a full path", "a slow start after an idle time"],
         verify=checked(
             f"ss -tin dst {plain(str(peer_of(causes[0][0][1]) or 'PEER'))}",

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The queues in which packets wait to leave through the interfaces of a process's network namespace: queueing disciplines,
+ * and the classes of htb, where that keeps its rates.  What lets less out than the interface could, delays or drops is a
+ * setting of this host, however much it looks like a slow network.  No file tells of them; rtnetlink(7) does, as to tc -s.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/pkt_sched.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include "base/cleanup.h"
+#include "base/namespaces.h"
+#include "base/netlink.h"
+#include "base/process_files.h"
+#include "facts/internal.h"
+
+#define QUEUES_MAX 512	  /* lines: one for each queue of an interface, of which a server has some dozens */
+#define INTERFACES_MAX 64 /* whose classes are asked for */
+
+struct queues {
+	struct fact_text *fact;
+	size_t limit, count;
+	int fd;
+	int classful[INTERFACES_MAX];
+	size_t classful_count;
+};
+
+struct nested {
+	const struct rtattr *attributes;
+	int length;
+};
+
+/* 0: there is none. */
+static uint64_t number(struct nested in, int type)
+{
+	uint64_t value = 0;
+	size_t bytes;
+	const void *found = netlink_attribute(in.attributes, in.length, type, sizeof(value), &bytes);
+
+	if (found)
+		memcpy(&value, found, sizeof(value));
+	return value;
+}
+
+/* The rate of a struct tc_ratespec at an offset of an attribute. */
+static uint64_t old_rate(struct nested in, int type, size_t offset)
+{
+	struct tc_ratespec rate = {};
+	size_t bytes;
+	const char *found = netlink_attribute(in.attributes, in.length, type, offset + sizeof(rate), &bytes);
+
+	if (found)
+		memcpy(&rate, found + offset, sizeof(rate));
+	return rate.rate;
+}
+
+/* Bytes a second; 0: as many as the interface can. */
+static uint64_t rate_of(const char *kind, struct nested in)
+{
+	if (strcmp(kind, "tbf") == 0)
+		return number(in, TCA_TBF_RATE64) ?: old_rate(in, TCA_TBF_PARMS, offsetof(struct tc_tbf_qopt, rate));
+	if (strcmp(kind, "htb") == 0)
+		return number(in, TCA_HTB_CEIL64) ?: old_rate(in, TCA_HTB_PARMS, offsetof(struct tc_htb_opt, ceil));
+	if (strcmp(kind, "cake") == 0)
+		return number(in, TCA_CAKE_BASE_RATE64);
+	if (strcmp(kind, "netem") == 0) {
+		struct tc_netem_rate rate = {};
+		size_t bytes;
+		const void *found;
+
+		if (number(in, TCA_NETEM_RATE64))
+			return number(in, TCA_NETEM_RATE64);
+		found = netlink_attribute(in.attributes, in.length, TCA_NETEM_RATE, sizeof(rate), &bytes);
+		if (found)
+			memcpy(&rate, found, sizeof(rate));
+		return rate.rate;
+	}
+	return 0;
+}
+
+/* The options of netem begin with a structure. */
+static struct nested options_of(const char *kind, struct nested message)
+{
+	size_t bytes, before = strcmp(kind, "netem") ? 0 : NLMSG_ALIGN(sizeof(struct tc_netem_qopt));
+	const char *found = netlink_attribute(message.attributes, message.length, TCA_OPTIONS, before, &bytes);
+
+	return (struct nested){ found ? (const void *)(found + before) : NULL, found ? bytes - before : 0 };
+}
+
+static void add_line(struct queues *into, const char *line, int length)
+{
+	struct fact_text *fact = into->fact;
+
+	if (fact->length + length > into->limit || into->count == QUEUES_MAX) {
+		fact->truncated = true;
+		return;
+	}
+	memcpy(fact->text + fact->length, line, length);
+	fact->length += length;
+	into->count++;
+}
+
+/* "INTERFACE KIND MAJOR:MINOR RATE DELAY BYTES PACKETS DROPS OVERLIMITS BACKLOG": bytes a second, nanoseconds, bytes */
+static void add_queue(const struct nlmsghdr *answer, void *argument)
+{
+	const struct tcmsg *message = NLMSG_DATA(answer);
+	struct nested all = { (const void *)(message + 1),
+			      (int)answer->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*message)) };
+	struct queues *into = argument;
+	struct ifreq interface = { .ifr_ifindex = message->tcm_ifindex };
+	struct tc_stats stats = {};
+	struct nested options;
+	char kind[16] = "", line[256];
+	size_t bytes;
+	const void *found = netlink_attribute(all.attributes, all.length, TCA_KIND, 1, &bytes);
+
+	if (!found || bytes > sizeof(kind))
+		return;
+	memcpy(kind, found, bytes - 1);
+	if (strcmp(kind, "noqueue") == 0 || ioctl(into->fd, SIOCGIFNAME, &interface))
+		return;
+	if (strcmp(kind, "htb") == 0 && answer->nlmsg_type == RTM_NEWQDISC && into->classful_count < INTERFACES_MAX)
+		into->classful[into->classful_count++] = message->tcm_ifindex;
+	/* Its end has grown with time. */
+	found = netlink_attribute(all.attributes, all.length, TCA_STATS, offsetof(struct tc_stats, backlog), &bytes);
+	if (found)
+		memcpy(&stats, found, bytes < sizeof(stats) ? bytes : sizeof(stats));
+	options = options_of(kind, all);
+	add_line(into, line,
+		 snprintf(line, sizeof(line), "%s %s %x:%x %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %u %u\n",
+			  interface.ifr_name, kind, message->tcm_handle >> 16, message->tcm_handle & 0xffff,
+			  rate_of(kind, options), strcmp(kind, "netem") ? 0 : number(options, TCA_NETEM_LATENCY64),
+			  (uint64_t)stats.bytes, stats.packets, stats.drops, stats.overlimits, stats.backlog));
+}
+
+static int ask(int fd, uint16_t type, int interface)
+{
+	struct {
+		struct nlmsghdr header;
+		struct tcmsg message;
+	} question = {
+		.header = {
+			.nlmsg_len = sizeof(question),
+			.nlmsg_type = type,
+			.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+		},
+		.message = { .tcm_family = AF_UNSPEC, .tcm_ifindex = interface },
+	};
+
+	return send(fd, &question, sizeof(question), 0) == sizeof(question) ? 0 : -errno;
+}
+
+void fact_read_traffic_control(const struct wanted *wanted, struct fact_text *fact)
+{
+	struct queues into = {
+		.fact = fact,
+		.limit = wanted->limit < FACTS_TEXT_MAX ? wanted->limit : FACTS_TEXT_MAX,
+	};
+	pid_t pid = process_speaker(atoi(wanted->path + strlen(TRAFFIC_CONTROL_FACT)));
+	bool own;
+	int limit, err;
+	_cleanup_close_ int fd = namespaces_socket(pid, NETLINK_ROUTE, &own, &limit);
+
+	into.fd = fd;
+	err = fd < 0 ? fd : ask(fd, RTM_GETQDISC, 0);
+	err = err ?: netlink_read(fd, RTM_NEWQDISC, add_queue, &into);
+	for (size_t i = 0; i < into.classful_count && !err; i++) {
+		err = ask(fd, RTM_GETTCLASS, into.classful[i]);
+		err = err ?: netlink_read(fd, RTM_NEWTCLASS, add_queue, &into);
+	}
+	fact->error = -err;
+}
