@@ -224,3 +224,10 @@ def test_stacks_are_not_asked_for_where_all_were_recorded() -> None:
 def test_without_stacks_the_unexplained_stays_nameless() -> None:
     found = finding(Builder().thread(cpu_user="5 s", unexplained="300 ms").lost(ring_buffer=50).model(), UNEXPLAINED)
     assert found.confidence is Confidence.LOW and any("no stack" in limit for limit in found.limits)
+
+
+def test_what_a_marked_function_waits_for_needs_no_stack() -> None:
+    builder = Builder().thread("q", cpu_user="1 s", rest="wait.timer")
+    found = finding(builder.row("kernel.other", "function:nfs4_handle_exception", "6 s", count=7).model(), OTHER)
+    assert found.headline.endswith("(), waiting for an NFS server that asks to try later") and not found.alternatives
+    assert "grace period" in found.remedies[0].text and found.severity is Severity.WARNING

@@ -85,6 +85,7 @@ static const struct {
 	{ "nfs_wait_bit_killable", ACCOUNT_NFS_METADATA },
 	{ "nfs_wait_on_request", ACCOUNT_NFS_METADATA },
 	{ "nfs4_wait_clnt_recover", ACCOUNT_NFS_METADATA },
+	{ "nfs4_handle_exception", ACCOUNT_KERNEL_OTHER }, /* no call is under way: the server asked to try later */
 	/* ... and what it is for */
 	{ "nfs_file_fsync", ACCOUNT_NFS_COMMIT },
 	{ "nfs_wb_all", ACCOUNT_NFS_COMMIT },

@@ -62,6 +62,11 @@ def awaited(stacks: Sequence[schema.Stack]) -> Kind | None:
     return _of_most((_first(AWAITED + KINDS, _innermost(stack)), stack.weight_ns) for stack in stacks)
 
 
+def awaited_in(function: str) -> Kind | None:
+    """Return what a wait in a function of the kernel is for."""
+    return _first(AWAITED, [function])
+
+
 def around(stacks: Sequence[schema.Stack]) -> Kind | None:
     """Return the work that most of the time of sampled waits is a part of, if it is of a kind that explains them."""
     whole = [kind for kind in KINDS if kind.whole]

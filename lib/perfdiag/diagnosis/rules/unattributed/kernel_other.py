@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.evidence.cpu.kernel_work import awaited
+from perfdiag.diagnosis.evidence.cpu.kernel_work import awaited, awaited_in
+from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import Kind
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.frame import conclude
@@ -73,7 +74,7 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     fifo = 2 * total_ns(opened) > taken_ns
     named = bool(largest[0].key)  # a script does not tell, and what it cannot tell apart is in here, too
     large = named and taken_ns - total_ns(opened) >= general_policy.kernel_other_share * model.busy_ns
-    kind = awaited(model.wait_stacks(OTHER, key=largest[0].key)) if named else None
+    kind = _awaited(model, largest[0].key)
     who, ended = _ended_by(largest)
     other = who is not None and not model.threads_of(who.pid) and thread_of(model, who.pid) is None
     whom = f", {kind.name}{f' ({who.comm}, {who.pid})' if who else ''}" if kind else ""
@@ -105,6 +106,12 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
         alternatives=[_OTHER_END] * fifo + ([] if kind else _UNNAMED),
         verify=time_under(model, OTHER),
     )
+
+
+def _awaited(model: Model, key: str) -> Kind | None:
+    """Return what waits on an object are for, by what they are booked to or by sampled stacks; None: not known."""
+    function = key.removeprefix("function:") if key.startswith("function:") else ""
+    return (awaited_in(function) if function else None) or (awaited(model.wait_stacks(OTHER, key=key)) if key else None)
 
 
 def _headline(names: Mapping[str, int], taken_ns: int, whom: str) -> str:
