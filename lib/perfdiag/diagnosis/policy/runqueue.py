@@ -47,6 +47,10 @@ class RunqueuePolicy(Family):
         0.3,
         "With a third of the host's CPUs idle, threads wait because of their placement.",
     )
+    weight_felt_factor = factor(
+        2,
+        "A group with twice the weight of another has two thirds of a CPU that both want.",
+    )
     trial_weight_factor = factor(
         4,
         "The trial weight: large enough to be felt, small enough to leave other processes some CPU time.",

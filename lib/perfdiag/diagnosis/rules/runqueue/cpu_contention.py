@@ -21,6 +21,7 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
 )
 from perfdiag.diagnosis.evidence.runqueue.going_behind import go_behind, perhaps_yielding
 from perfdiag.diagnosis.evidence.runqueue.group_weight import more_weight
+from perfdiag.diagnosis.evidence.runqueue.precedence import Ahead, ahead
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import without_names
 from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import (
@@ -107,7 +108,7 @@ def contention(model: Model) -> Iterable[Outcome]:
     yield conclude(
         model,
         claims(wanted),
-        headline=_headline(competing.neighbours, inferred_ns),
+        headline=_headline(model, competing.neighbours, inferred_ns),
         claim=_claim(model, names, ns),
         mechanism=Mechanism.BUSY,
         severity=fault(model, ns)
@@ -157,14 +158,16 @@ def _claim(model: Model, names: list[str], ns: int) -> str:
     return f"Runnable threads waited {duration(ns)} for CPUs used by other processes: {behind}.{yields}"
 
 
-def _headline(rows: Sequence[Row], inferred_ns: int) -> str:
-    """Return the headline with the process that had the CPU for most of the waiting, else with the largest two."""
+def _headline(model: Model, rows: Sequence[Row], inferred_ns: int) -> str:
+    """Return the headline with the process that had the CPU for most of the waiting, else with the largest two, and why
+    it goes first."""
     parts, pids = _by_comm(rows), _pids(rows)
     ranked = sorted(parts, key=lambda comm: (-parts[comm], comm))
     whole = sum(parts.values()) + inferred_ns
     least = next((count for count in (1, HEADED) if 2 * sum(parts[comm] for comm in ranked[:count]) > whole), 0)
     names = [_with_pid(comm, pids.get(comm, [])) for comm in ranked[:least]]
-    return f"Threads wait for a CPU used by {' and '.join(names) or 'other processes'}"
+    why = ahead(model, pids[ranked[0]][0]) if least == 1 and pids.get(ranked[0]) else None
+    return f"Threads wait for a CPU used by {' and '.join(names) or 'other processes'}{f': {why[1]}' if why else ''}"
 
 
 def _with_pid(comm: str, pids: Sequence[int]) -> str:
@@ -242,6 +245,12 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
     elif _of_kernel(felt[0]):
         advice = _kernel_work(felt[0], pids[felt[0]])
     found.append(fix(advice))
+    why = ahead(model, named[0][1]) if named else None
+    if why and why[0] in (Ahead.REAL_TIME, Ahead.NICE):
+        found.insert(0, found.pop())
+    elif why and why[0] is Ahead.WEIGHT and weighed:
+        found.remove(weighed)
+        found.insert(0, weighed)
     return [found[0], *need_less(model), *found[1:]]
 
 

@@ -1,0 +1,47 @@
+"""Why another process goes before the target where both want a CPU: policy, weight or nice value of the two."""
+
+from enum import Enum
+from pathlib import PurePosixPath
+
+from perfdiag.diagnosis.evidence.target import idle_class, subject, yielding
+from perfdiag.diagnosis.policy import runqueue_policy
+from perfdiag.facts.competitors import REAL_TIME, Competitor
+from perfdiag.model.model import Model
+
+
+class Ahead(Enum):
+    """What lets it go first."""
+
+    REAL_TIME = "real-time policy"
+    WEIGHT = "weight of its control group"
+    TARGET_YIELDS = "policy or nice value of the target"
+    NICE = "its nice value"
+
+
+def ahead(model: Model, competitor: int) -> tuple[Ahead, str] | None:
+    """Return why a process goes first, as of the end of the window, and that in words for the end of a headline; None:
+    both go by turns, or what decides is not known."""
+    seen = model.facts.competitors.get(competitor)
+    if seen is not None and seen.policy in REAL_TIME:
+        return Ahead.REAL_TIME, "it has a real-time policy"
+    if "" in idle_class(model).values():
+        return Ahead.TARGET_YIELDS, f"{subject(model)} is SCHED_IDLE"
+    if yields := yielding(model):
+        return Ahead.TARGET_YIELDS, f"{subject(model)} runs at nice {max(yields.values())}"
+    if seen is None:
+        return None
+    if weights := _weights(model, seen):
+        own, theirs = weights
+        more = theirs >= runqueue_policy.weight_felt_factor * own
+        return (Ahead.WEIGHT, f"its CPU weight is {theirs}, the target's {own}") if more else None
+    return (Ahead.NICE, f"it runs at nice {seen.nice}") if not seen.weighed and (seen.nice or 0) < 0 else None
+
+
+def _weights(model: Model, seen: Competitor) -> tuple[int, int] | None:
+    """Return the weights of the two control groups that compete: beside each other, the target in one of them."""
+    theirs = {str(PurePosixPath(group.directory).parent): group for group in seen.weighed}
+    for group in model.facts.cpu_groups:
+        beside = theirs.get(str(PurePosixPath(group.path).parent))
+        if beside and group.depth > 0 and group.weight and beside.directory != group.path:
+            return group.weight, beside.weight
+    return None
