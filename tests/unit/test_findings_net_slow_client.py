@@ -12,7 +12,7 @@ from perfdiag.recording import schema
 
 from unit.support import Builder
 from unit.support.exchanges import exchange
-from unit.support.judging import check, finding, findings, silence
+from unit.support.judging import check, finding, findings, knowing, silence
 from unit.support.reports import made
 
 ID, PEER, RECEIVER = "NET-SLOW-CLIENT", "NET-PEER-SLOW", "NET-RECEIVER-WINDOW"
@@ -250,3 +250,21 @@ def test_what_was_not_followed_is_not_fine() -> None:
     assert "not followed" in silence(lost.model(), ID).reason
     blind = sending(ACCEPTED).without("tcp").model()
     assert any("delays answers" in limit for limit in finding(blind, ID).limits)
+
+
+@pytest.mark.parametrize(
+    ("length", "seen", "delayed"), [("42 ms", 100, True), ("42 ms", 9, False), ("70 ms", 100, False)]
+)
+def test_one_of_two_messages_comes_in_pieces(length: str, seen: int, delayed: bool) -> None:
+    """A client that greets, and then asks in pieces: it was "Clients send requests slowly", as the mean of the two
+    messages is half of a delayed acknowledgement."""
+    builder = Builder().thread("worker", cpu_user="500 ms").row("net.receive", CLIENT, durations={length: 100})
+    arriving = f"{100 * int(length.removesuffix(' ms'))} ms"
+    accounts = {"cpu.user": "400 ms", "net.receive": arriving}
+    builder.exchange("port:80", "accepted", {"5 ms": 100, "85 ms": 100}, arriving_ns=arriving, accounts=accounts)
+    model = builder.socket(CLIENT, local=ACCEPTED).model()
+    diagnosis = diagnose(knowing(model, network_deltas={"TcpExt.DelayedACKs": seen}))
+    assert diagnosis.findings[0].id == ("NET-DELAYED-ACK" if delayed else ID)
+    if delayed:
+        assert "100 requests take 42.0 ms each to arrive" in diagnosis.findings[0].claim
+        assert ID not in [each.id for each in diagnosis.findings]

@@ -1,14 +1,18 @@
 """Requests that clients write in pieces, the rest of which waits until this kernel acknowledges the first piece."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.fix_checks import time_under
-from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS, counted, evidence_of
+from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS, RECEIVE, counted, evidence_of, looks_alike
+from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism
-from perfdiag.diagnosis.significance import duration, fix
-from perfdiag.model.model import Model, once
+from perfdiag.diagnosis.significance import duration, fix, together, total_ns
+from perfdiag.model.model import Model, Row, once
 from perfdiag.model.requests.exchanges import Exchange, own_calls
 from perfdiag.model.requests.request_time import ARRIVING
 
@@ -17,11 +21,33 @@ from perfdiag.model.requests.request_time import ARRIVING
 def delayed_arrivals(model: Model) -> Sequence[Exchange]:
     """Return the requests that arrive as late as an acknowledgement does which this kernel delays, where it delayed one
     for at least every other of them; nothing where the time of requests is not known."""
-    late = [each for each in model.exchanges if each.served and DELAY_NS[0] <= arriving_each_ns(each) < DELAY_NS[1]]
-    seen = counted(model)
-    if model.request_time is None or seen is None or 2 * seen < sum(each.line.count for each in late):
+    if model.request_time is None:
         return []
-    return late
+    served = [each for each in model.exchanges if each.served]
+    late = [each for each in served if DELAY_NS[0] <= arriving_each_ns(each) < DELAY_NS[1]]
+    seen = counted(model)
+    if seen is None or 2 * seen < sum(each.line.count for each in late):
+        return []
+    return late or [each for each in served if each.line.object in _waited_for(model)]
+
+
+@once
+def _waited_for(model: Model) -> Mapping[str, int]:
+    """Return, by port, how often threads waited so long for the rest of a request: of two messages of a conversation
+    one can come in pieces, and the mean of both is half of that."""
+    connections = connections_of(model)
+    ports = defaultdict[str, list[Row]](list)
+    for row in model.rows_of(RECEIVE):
+        if not connections.asked(row.key) and (socket := connections.sockets.get(row.key)) is not None:
+            ports[f"port:{socket.local.rpartition(':')[2]}"].append(row)
+    arriving = sums_by_key((each.line.object, each.line.arriving_ns) for each in model.exchanges if each.served)
+    least = network_policy.delayed_ack_cluster_share
+    return {
+        port: together(rows).count
+        for port, rows in ports.items()
+        if least * arriving.get(port, 0) <= total_ns(rows) <= arriving.get(port, 0) / least
+        and looks_alike(model, connections, rows)
+    }
 
 
 def arriving_each_ns(exchange: Exchange) -> int:
@@ -35,7 +61,7 @@ def arrivals_finding(model: Model) -> Finding | None:
     if not late:
         return None
     whole_ns = sum(each.line.arriving_ns for each in model.exchanges if each.served)
-    late_ns, count = sum(each.line.arriving_ns for each in late), sum(each.line.count for each in late)
+    late_ns, count = sum(each.line.arriving_ns for each in late), _count(model, late)
     ns = model.request_time.accounts.get(ARRIVING, 0) * late_ns // whole_ns if model.request_time else 0
     held = _held_by_target(model, late_ns)
     return conclude(
@@ -66,6 +92,13 @@ def arrivals_finding(model: Model) -> Finding | None:
         alternatives=[] if held else ["clients that themselves pause for 40 ms"],
         verify=time_under(model, ARRIVING),
     )
+
+
+def _count(model: Model, late: Sequence[Exchange]) -> int:
+    """Return how many of them come in pieces: as many as waits, where their mean is not as long."""
+    if any(arriving_each_ns(each) >= DELAY_NS[0] for each in late):
+        return sum(each.line.count for each in late)
+    return sum(_waited_for(model)[port] for port in {each.line.object for each in late})
 
 
 def _held_by_target(model: Model, late_ns: int) -> bool:

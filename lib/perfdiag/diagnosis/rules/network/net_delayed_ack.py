@@ -48,9 +48,9 @@ from perfdiag.recording import schema
     " target to itself with four fifths of the waiting in waits of one length, 39 to 51 ms beyond the"
     " round trip, at both ends at once. On other connections NET-PEER-SLOW names it as possible unless the"
     " calls left this host at once, TcpExt.DelayedACKs is too small, and the peer did not delay them"
-    " either. Requests that take 39 to 51 ms from their first byte to their last, while this kernel delayed an"
-    " acknowledgement for at least every other of them. Data that the peer holds back, and the last answer on an"
-    " open connection, are not seen.",
+    " either. Requests that take 39 to 51 ms from their first byte to their last, or threads that wait as long for"
+    " the rest of some of them, while this kernel delayed an acknowledgement for at least every other. Data that the"
+    " peer holds back, and the last answer on an open connection, are not seen.",
     alternatives="A protocol that itself waits for 40 ms.",
     remedies="Set TCP_NODELAY on the side that writes in pieces, or write each message at once (writev, a buffer).",
     verify="Waits to receive from this peer are well under 39 ms; ss -tin shows no growing notsent.",
