@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.facts.host_facts import Facts
 
-from unit.support.facts import MOUNTINFO, facts
+from unit.support.facts import MOUNTINFO, error, facts, lines
 
 BARE = {"/proc/cpuinfo": "model name\t: Intel(R) Xeon(R) CPU E5-2620\nflags\t: fpu\n"}
 GUEST = {"/proc/cpuinfo": "model name\t: Intel(R) Xeon(R) CPU E5-2620\nflags\t: fpu hypervisor\n"}
@@ -182,3 +183,17 @@ def test_tcp_counters_of_two_namespaces() -> None:
     assert (found.tcp.timeouts, found.network_delta("TcpExt.ListenOverflows")) == (23, 5)
     assert found.network_delta("Ip.InReceives") == 0
     assert facts().tcp is None
+
+
+def test_of_a_target_that_is_gone_the_series_stands_for_the_end() -> None:
+    path, snmp = "/proc/7/net/snmp", "Udp: InDatagrams RcvbufErrors\nUdp: {} {}\n"
+    read = lines(begin={path: snmp.format(5, 1)}, series={path: snmp.format(500, 710)})
+    gone = error(path, "No such file or directory", "end")
+    assert Facts.parse([*read, gone]).network_delta("Udp.RcvbufErrors") == 709
+    assert Facts.parse(read).network_delta("Udp.RcvbufErrors") is None  # cut off: nobody has tried
+    later = lines(end={path: snmp.format(500, 800)})
+    assert Facts.parse([*read, *later]).network_delta("Udp.RcvbufErrors") == 799
+    alone = "/sys/x"
+    read = lines(begin={alone: "3\n"}, series={alone: "8\n"})
+    assert Facts.parse([*read, error(alone, "gone", "end")]).texts.delta(alone) == 5
+    assert Facts.parse([*read[:1], error(alone, "gone", "end")]).texts.delta(alone) is None

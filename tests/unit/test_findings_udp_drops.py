@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Severity, Silence
+from perfdiag.diagnosis.rule import Confidence, Severity, Silence
 from perfdiag.facts.host_facts import Facts
 from perfdiag.recording import schema
 
@@ -65,6 +65,49 @@ def test_a_servers_own_port_is_told_without_time() -> None:
 )
 def test_what_is_dropped_elsewhere_or_seldom_is_no_cause(builder: Builder) -> None:
     assert check(builder.model(), ID).text
+
+
+def resender(
+    dropped: int = 709, *, arrived: int = 500, sent: int = 53, sleeps: int = 41, kernel: tuple[str, ...] = ()
+) -> Builder:
+    """Return a target that sleeps until it asks again; no socket is known to drop what its host dropped."""
+    builder = Builder(window="10 s").thread("asking", cpu_user="400 ms")
+    builder.row("net.receive", PEER, durations={"800 us": 58})
+    if sleeps:
+        builder.row("wait.timer", "", durations={"200 ms": sleeps})
+    builder.exchange(PEER, "datagram", {}, unawaited=sent, untimed=768)
+    if kernel:
+        builder.stack("wait", "wait.timer", kernel=kernel, weight="8 s", count=40)
+    snmp = "Udp: InDatagrams RcvbufErrors\nUdp: {} {}\n"
+    return builder.fact("/proc/100/net/snmp", snmp.format(20, 1), snmp.format(20 + arrived, 1 + dropped))
+
+
+def test_a_target_sleeps_until_it_asks_again_for_what_its_host_dropped() -> None:
+    model = resender().model()
+    found = finding(model, ID)
+    assert "dropped 709 datagrams for the target" in found.headline and found.severity is Severity.WARNING
+    assert found.confidence is Confidence.MEDIUM and sum(found.claims.values()) == model.ns("wait.timer")
+    first, *_ = diagnose(model).findings
+    assert (first.id, first.severity, first.idle_ns) == (ID, Severity.WARNING, model.ns("wait.timer"))
+
+
+@pytest.mark.parametrize(
+    "builder",
+    [resender(sleeps=0), resender(sent=30), resender(kernel=("schedule", "do_nanosleep", "hrtimer_nanosleep"))],
+    ids=["none", "more than it asked", "in sleep()"],
+)
+def test_sleeps_that_end_in_no_question_are_its_own(builder: Builder) -> None:
+    found = finding(builder.model(), ID)
+    assert "709 datagrams" in found.headline and not found.claims
+
+
+@pytest.mark.parametrize(
+    "builder",
+    [resender(0), resender(9, sent=5), resender(arrived=2000), resender(sent=709)],
+    ids=["none", "few", "others get more", "its peers may have dropped them"],
+)
+def test_what_the_namespace_dropped_may_be_others(builder: Builder) -> None:
+    assert not [each for each in outcomes(builder.model(), ID) if not isinstance(each, Silence)]
 
 
 def test_where_it_was_not_recorded_it_is_not_known() -> None:

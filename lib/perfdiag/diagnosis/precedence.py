@@ -133,15 +133,18 @@ UNDECLARED: Mapping[Pair, str] = {
             " NET-DNS-SLOW SQL-CHATTY, NET-CONGESTION NET-RECEIVER-WINDOW,"
             " NET-DELAYED-ACK NET-DNS-SLOW, NET-RETRANSMITS NET-SLOW-CLIENT,"
             " NET-CHATTY NET-CORKED, NET-CORKED NET-DELAYED-ACK, NET-CORKED NET-DNS-SLOW,"
-            " NET-CORKED NET-RETRANSMITS, NET-CORKED NET-SLOW-CLIENT, NET-CORKED SQL-CHATTY",
+            " NET-CORKED NET-RETRANSMITS, NET-CORKED NET-SLOW-CLIENT, NET-CORKED SQL-CHATTY,"
+            " NET-CHATTY NET-CONGESTION, NET-CONGESTION NET-CORKED, NET-CONGESTION NET-DNS-SLOW,"
+            " NET-CONGESTION SQL-CHATTY",
         ),
         ("the other end of a connection is the target's own, or not", "NET-PEER-SLOW NET-SELF-SLOW"),
         (
             "one asks by UDP, the other by TCP, or several may be true of a peer",
             "NET-CHATTY NET-UDP-DROPS, NET-CORKED NET-UDP-DROPS, NET-DELAYED-ACK NET-UDP-DROPS,"
             " NET-DNS-SLOW NET-UDP-DROPS, NET-RETRANSMITS NET-UDP-DROPS, NET-SLOW-CLIENT NET-UDP-DROPS,"
-            " NET-UDP-DROPS SQL-CHATTY",
+            " NET-UDP-DROPS SQL-CHATTY, NET-CONNECT-SLOW NET-UDP-DROPS, NET-CONGESTION NET-UDP-DROPS",
         ),
+        (f"one sleeps before it tries a lock again, the other before it asks{_BOTH}", "LOCK-CONTENTION NET-UDP-DROPS"),
         (
             f"each takes its own part of a call: queue, round trip, server, locks{_BOTH}",
             "NFS-CLIENT-QUEUE NFS-COMMIT-SLOW, NFS-CLIENT-QUEUE NFS-LOCK-SLOW, NFS-CLIENT-QUEUE NFS-METADATA-CHATTY,"

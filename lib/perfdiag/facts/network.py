@@ -53,10 +53,12 @@ def _interface(texts: Texts, name: str, counters: Mapping[str, int], hypervisor:
 
 
 def read_network_deltas(texts: Texts) -> Mapping[str, int]:
-    """Return the deltas of net/snmp and net/netstat, summed over the targets' namespaces: {"Tcp.RetransSegs": 3}."""
+    """Return the deltas of net/snmp and net/netstat, summed over the targets' namespaces: {"Tcp.RetransSegs": 3}.
+
+    Of a target that is gone at the end, net/snmp of the series stands for it: a lower bound."""
     sums: dict[str, int] = {}
     for path, _ in texts.match(r"/proc/([0-9]+|self)/net/(?:snmp|netstat)"):
-        begin, end = (_counters(texts.text(path, phase)) for phase in ("begin", "end"))
+        begin, end = (_counters(text) for text in (texts.text(path, "begin"), texts.last(path)))
         for name, delta in changes(begin, end).items():
             sums[name] = sums.get(name, 0) + delta
     return sums

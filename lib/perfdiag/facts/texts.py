@@ -139,9 +139,16 @@ class Texts:
         """Return the text as an integer."""
         return number(self.text(path, phase))
 
+    def last(self, path: str) -> str | None:
+        """Return the text of the end; the newest of the series where the end could not be read, as that of a target
+        that is gone by then."""
+        newest = max((each for each in self._lines.get(path, ()) if each.text is not None), key=_at_ns, default=None)
+        gone = newest is not None and newest.phase == "series" and self.errors(path)
+        return newest.text if newest is not None and gone else self.text(path, "end")
+
     def delta(self, path: str) -> int | None:
-        """Return how far a counter went from the begin to the end."""
-        return difference(self.number(path, "begin"), self.number(path, "end"))
+        """Return how far a counter went from the begin to the end, or to the last time that it could be read."""
+        return difference(self.number(path, "begin"), number(self.last(path)))
 
     def series(self, path: str) -> list[tuple[int, str]]:
         """Return (at_ns, text) of all phases, in time."""
@@ -179,6 +186,10 @@ class Texts:
             if star and before.startswith(beginning) and found[-1].error:
                 return f"{path}: {found[-1].error}"
         return f"{beginning}...: not recorded"
+
+
+def _at_ns(line: schema.Fact) -> int:
+    return line.at_ns
 
 
 def _without_part_of_a_line(line: schema.Fact) -> schema.Fact:

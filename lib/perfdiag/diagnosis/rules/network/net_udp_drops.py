@@ -7,6 +7,7 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.datagrams import datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import RECEIVE
+from perfdiag.diagnosis.evidence.network.lost_datagrams import TIMER, Lost, lost_datagrams
 from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -16,6 +17,12 @@ from perfdiag.diagnosis.significance import claims_of, duration, fault, fix, tot
 from perfdiag.model.model import Model, Row
 
 ID, PROBE = "NET-UDP-DROPS", "/proc/PID/net/udp"
+
+
+_LARGER = (
+    "a larger receive buffer (SO_RCVBUF, or sysctl net.core.rmem_default, and rmem_max as its limit), read it from more"
+    " threads, or send less at once"
+)
 
 
 @dataclass(frozen=True)
@@ -31,26 +38,33 @@ class _Dropping:
 @rule(
     ID,
     title="A full receive buffer drops datagrams",
-    accounts=(RECEIVE,),
+    accounts=(RECEIVE, TIMER),
     meaning="A socket of UDP keeps what has come in until it is read. Where its buffer is full, the kernel drops what"
     " comes next, and whoever sent it waits for an answer until it asks again.",
     measured="Drops of each socket in the window, at ports where the target receives, or on this host where it asks:"
     " ten or more, and 1 % of what came. Of calls, if they are half of what was not answered; their waits are"
-    " claimed. Drops of a socket that ended in the window are not seen.",
-    alternatives="Datagrams with a wrong checksum, or that a filter of the socket refused, count as well.",
+    " claimed. Drops of a socket that ended in the window are not seen. Where no port explains them, the counter of the"
+    " target's network namespace (RcvbufErrors), if most of what came there was the target's and more was dropped than"
+    " it had sent; sleeps of threads that receive, of which each ends in asking again, are claimed.",
+    alternatives="Datagrams with a wrong checksum, or that a filter of the socket refused, count as well. The namespace"
+    " counts the drops of other programs, too.",
     remedies="Give the socket a larger buffer (SO_RCVBUF, net.core.rmem_default and rmem_max), read it from more"
     " threads (SO_REUSEPORT), or send less at once.",
     verify="nstat -n; sleep 10; nstat UdpRcvbufErrors: none.",
-    beats=("NET-PEER-SLOW", "NET-SELF-SLOW"),
+    beats=("NET-PEER-SLOW", "NET-SELF-SLOW", "TARGET-SLEEPS", "WAIT-TIMER-IN-REQUEST"),
 )
 def udp_drops(model: Model) -> Iterable[Outcome]:
     """Yield a finding for each port that drops a part of what comes there."""
     drops = model.facts.udp_drops
+    found = [each for port, dropped in sorted((drops or {}).items()) if (each := _dropping(model, port, dropped))]
+    lost = None if found else lost_datagrams(model)
+    if lost:
+        yield _of_namespace(model, lost)
+        return
     if drops is None:
         if any(each.line.direction in ("datagram", "datagram_port") for each in model.exchanges):
             yield Silence(ID, "drops of sockets were not recorded", "ss -uampn shows each socket's (the d of skmem)")
         return
-    found = [each for port, dropped in sorted(drops.items()) if (each := _dropping(model, port, dropped))]
     for each in found:
         yield _finding(model, each)
     if not found:
@@ -86,13 +100,35 @@ def _finding(model: Model, of: _Dropping) -> Finding:
         mechanism=Mechanism.LIMIT,
         severity=Severity.WARNING if of.received else fault(model, ns),
         evidence=[Evidence(f"{of.dropped:,} dropped at port {of.port}{came}", float(of.dropped), "count", PROBE)],
-        remedies=[
-            fix(
-                f"give the socket at port {of.port} a larger receive buffer (SO_RCVBUF, or sysctl"
-                " net.core.rmem_default, and rmem_max as its limit), read it from more threads, or send less at once"
-            )
-        ],
+        remedies=[fix(f"give the socket at port {of.port} {_LARGER}")],
         alternatives=["datagrams with a wrong checksum count as well"],
         verify=measured(model, "no datagram dropped"),
         inside=bool(of.received),
+    )
+
+
+def _of_namespace(model: Model, lost: Lost) -> Finding:
+    whose, dropped = subject(model), plural(lost.dropped, "datagram")
+    slept = f" Threads slept {duration(lost.slept_ns)} until they asked again." if lost.sleepers else ""
+    guessed = "the sleep may be a pause of the program's own: that it ends in asking again is inferred from its count"
+    return conclude(
+        model,
+        {TIMER: lost.slept_ns} if lost.sleepers else {},
+        headline=f"This host dropped {dropped} for {whose}: the receive buffer is full",
+        claim=f"{dropped} were dropped in the network namespace of {whose}, because a receive buffer was full;"
+        f" most that came there were for {whose} ({lost.received:,}).{slept}",
+        mechanism=Mechanism.LIMIT,
+        severity=Severity.WARNING,
+        doubts=[
+            "the kernel counts these drops for all sockets of the network namespace, not for the target's",
+            guessed if lost.sleepers else "",
+        ],
+        evidence=[Evidence(f"{lost.dropped:,} dropped (RcvbufErrors)", float(lost.dropped), "count", "net/snmp")],
+        remedies=[
+            fix(f"give the socket of {whose} {_LARGER}"),
+            fix("see which socket drops (the d of skmem): ss -uampn"),
+        ],
+        alternatives=["the dropped datagrams were another program's"],
+        verify=measured(model, "no datagram dropped"),
+        inside=True,
     )
