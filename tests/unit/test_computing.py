@@ -65,3 +65,30 @@ def test_of_work_in_the_kernel_it_names_who_called_it() -> None:
     for scan, count in {"__tzfile_read (libc.so.6)": 90, "main (server)": 10}.items():
         builder.stack("cpu", kernel=["link_path_walk"], user=["fstatat (libc.so.6)"], scan=[scan], count=count)
     assert "called by fstatat (libc.so.6), __tzfile_read (libc.so.6))" in verdict(builder).sentences[0]
+
+
+def samples(*stacks: tuple[list[str], int]) -> Builder:
+    builder = computing()
+    for user, count in stacks:
+        builder.stack("cpu", user=user, count=count)
+    return builder
+
+
+def test_small_functions_of_libraries_are_told_with_what_they_are_inside_of() -> None:
+    """A file was read line by line; the headline named strlen."""
+    read = "ap_cfg_getline (apache2)"
+    builder = samples((["strlen (libc.so.6)", read], 40), (["apr_file_gets (libapr.so)", read], 45), (["a (b.so)"], 15))
+    said = "in apr_file_gets (libapr.so) and strlen (libc.so.6), inside ap_cfg_getline (apache2)"
+    assert said in verdict(builder).sentences[0], verdict(builder).sentences
+
+
+def test_a_hot_function_is_told_with_its_callers_whatever_else_is_hot() -> None:
+    callers = ["VRY_Match (varnishd)", "HSH_Lookup (varnishd)"]
+    builder = samples((["memcmp (libc.so.6)", *callers], 78), (["0x1 (varnishd)"], 22))
+    assert "in memcmp (libc.so.6) called by VRY_Match" in verdict(builder).sentences[0]
+
+
+def test_what_is_inside_a_module_that_is_hot_all_over_needs_no_name() -> None:
+    loop = "eval (python3)"
+    builder = samples((["0x1 (libz.so)", loop], 45), (["0x2 (python3)", loop], 40), ([loop], 15))
+    assert "inside" not in verdict(builder).sentences[0]

@@ -6,8 +6,10 @@ from perfdiag.common.units import duration, plural, share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
 from perfdiag.diagnosis.evidence.target import CPU
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Finding
 from perfdiag.model.model import Model
+from perfdiag.model.stacks.symbols import module_of
 
 MOST = 0.5  # of the time
 SHOWN = 2  # functions, or modules whose code has no names
@@ -48,8 +50,18 @@ def _where(samples: CpuSamples, *, kernel: bool) -> str:
         return f"called by {', '.join(callers)}"
     hottest = samples.hottest(SHOWN, kernel=kernel)
     hot = [each for each in hottest if each.part.share > max(each.part.error, WORTH_NAMING)]
-    called = called_by(samples) if len(hot) == 1 and not kernel else ""
+    if hot and hot[0].nameless_of is None and hot[0].part.share >= cpu_policy.hot_spot_share:
+        hot = hot[:1]
+    called = "" if kernel else called_by(samples) if len(hot) == 1 else _inside(samples, hot)
     return f"in {' and '.join(map(_named, hot))}{called}" if hot else ""
+
+
+def _inside(samples: CpuSamples, hot: Sequence[Hot]) -> str:
+    """Return ", inside parse (app)": what the program can change where small functions of libraries are hot; not of a
+    module whose code is hot all over, as an interpreter's."""
+    told = {leaf.name for leaf in hot} | {leaf.nameless_of for leaf in hot}
+    path = [each.name for each in samples.hot_path() if each.name not in told and module_of(each.name) not in told]
+    return f", inside {path[0]}" if path else ""
 
 
 def _named(code: Hot) -> str:
