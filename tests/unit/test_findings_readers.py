@@ -13,12 +13,13 @@ from perfdiag.recording import schema
 from perfdiag.report import assembly
 
 from unit.support import Builder
-from unit.support.exchanges import unread
+from unit.support.exchanges import exchange, unread
 from unit.support.judging import check, finding, knowing, silence
 from unit.support.queued_requests import loop, pool, requests
 from unit.support.reports import RUNBOOKS
 
 S = 1_000_000_000
+UPSTREAM = "peer:10.0.0.9:9000"
 LOOP, POOL, PEER = "LOOP-BLOCKED", "POOL-SATURATED", "NET-PEER-SLOW"
 ELSEWHERE, DEAF, THREAD = "READER-ELSEWHERE", "READER-NOT-LISTENING", "WAIT-THREAD-IN-REQUEST"
 
@@ -130,3 +131,25 @@ def test_recordings_that_do_not_tell_who_reads_are_not_guessed_at(id: str) -> No
     assert "what the readers of requests did" in silence(builder.model(), id).reason
     verdict = assembly.make(builder.model(), diagnose(builder.model()), RUNBOOKS).verdict
     assert verdict.kind == "cannot tell" and "has no known cause" in verdict.text, verdict
+
+
+@pytest.mark.parametrize(
+    ("most", "wait", "deaf"),
+    [(3, "do_epoll_wait", True), (1, "do_epoll_wait", False), (3, "tcp_recvmsg", False)],
+    ids=["three calls of one thread", "one call", "a call that blocks"],
+)
+def test_a_proxy_that_is_full_waits_for_the_answers_to_those_it_has_let_in(most: int, wait: str, deaf: bool) -> None:
+    """Its listening socket is not in its set meanwhile: it was "the peer answers slowly", 76 %, as in a healthy one."""
+    builder = Builder(comm="haproxy").thread("haproxy", cpu_user="100 ms", rest="wait.events")
+    builder.row("net.receive", UPSTREAM, durations={"60 ms": 110}).socket(UPSTREAM)
+    builder.stack("wait", "net.receive", kernel=["schedule", wait], object=UPSTREAM, weight="6 s")
+    requests(builder, {"cpu.user": 100}, delays=[180] * 400, met={"net.receive": 0.9}, served=False, turns=200)
+    levels = [schema.CallLevel(most, 6 * S, 300, 0)]
+    builder.line(exchange(300, 18 * S, object=UPSTREAM, direction="connected", whole=0, most=most, levels=levels))
+    inside = [schema.Level(level, ns) for level, ns in {1: S, most: 6 * S}.items()]
+    builder.line(schema.RequestsInside(most, inside, 0))
+    diagnosis = diagnose(builder.model())
+    first = diagnosis.findings[0]
+    assert first.id == (DEAF if deaf else PEER)
+    if deaf:
+        assert first.share > 0.8 and "a limit of 3 at a time keeps it from accepting them" in first.headline

@@ -21,11 +21,12 @@ from perfdiag.model.model import FileFlush, FileRead, Host, Model
 from perfdiag.model.requests.accompanying_calls import with_given_up
 from perfdiag.model.requests.awaited_processes import roots_inside
 from perfdiag.model.requests.exchanges import Exchange, exchanges_of
+from perfdiag.model.requests.listening_for_answers import RECEIVE, listen_for_answers_alone
 from perfdiag.model.requests.parked_futexes import parked_of
 from perfdiag.model.requests.request_time import RequestTime, request_time
 from perfdiag.model.requests.serving_threads import servers
 from perfdiag.model.requests.stopped_readers import with_stops
-from perfdiag.model.requests.unread_requests import error_of, is_awaited, parts_of
+from perfdiag.model.requests.unread_requests import LISTENS, error_of, is_awaited, parts_of
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.idle_pipes import idle_pipes
@@ -169,12 +170,13 @@ def _request_time(
     left = [line for line in recording.requests_left if is_awaited(line)]
     unread_lines = with_stops(recording.requests_unread, recording.because, futexes, accounts)
     unread = parts_of(unread_lines, left, exchanges, accounts)
+    listens = (*LISTENS, RECEIVE) if listen_for_answers_alone(recording.stacks, exchanges, threads) else LISTENS
     return request_time(
         exchanges,
         recording.footer.lost if recording.footer else {},
         _finer(accounts),
         parked_of(recording, futexes),
-        servers(threads, unread, error_of(exchanges)),
+        servers(threads, unread, error_of(exchanges), listens),
         busy_ns(accounts),
         window_ns,
         left,

@@ -1,6 +1,6 @@
 """Who serves the requests: one thread that turns from connection to connection, or workers, each with its own."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from perfdiag.common.by_key import groups_by_key
@@ -31,13 +31,18 @@ class Servers:
         return bool(self.loops)
 
 
-def servers(threads: Sequence[ThreadLedger], unread: Sequence[Part] = (), error: float = 0.0) -> Servers:
-    """Return who serves the requests of a target; `unread`: what requests were seen to meet, but for `error`."""
+def servers(
+    threads: Sequence[ThreadLedger], unread: Sequence[Part] = (), error: float = 0.0, listens: Collection[str] = LISTENS
+) -> Servers:
+    """Return who serves the requests of a target; `unread`: what requests were seen to meet, but for `error`.
+
+    `listens`: accounts in which threads take up what comes.
+    """
     if not any(thread.requests_read is not None for thread in threads):
         return Servers(followed=False)
     if loops := _event_loops(threads):
-        return Servers(loops, _busy(loops), met_at_loops(unread), error)
-    return Servers(met=met_at_workers(unread), error=error)
+        return Servers(loops, _busy(loops), met_at_loops(unread, listens), error)
+    return Servers(met=met_at_workers(unread, listens), error=error)
 
 
 def taken(loop: ThreadLedger) -> float:

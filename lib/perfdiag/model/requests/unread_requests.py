@@ -1,7 +1,7 @@
 """What requests meet that have arrived and are not read: what has findings of its own, or what its reader does."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -121,22 +121,23 @@ def error_of(exchanges: Sequence[Exchange]) -> float:
     return min(1.0, error_ns / delay_ns) if delay_ns else 0.0
 
 
-def met_at_loops(parts: Sequence[Part]) -> Met:
+def met_at_loops(parts: Sequence[Part], listens: Collection[str] = LISTENS) -> Met:
     """Return what requests met that waited for event loops, which listen also while requests are under way."""
-    return _met((part, bool(part.named), part.root in LISTENS) for part in parts)
+    return _met((part, bool(part.named) and part.named not in listens, part.root in listens) for part in parts)
 
 
-def met_at_workers(parts: Sequence[Part]) -> Met:
+def met_at_workers(parts: Sequence[Part], listens: Collection[str] = LISTENS) -> Met:
     """Return what requests met where a worker reads each.
 
     One more would have spared a request all that this one was in while it served others, but for what keeps any from
-    reading.  More workers are of no use to what nobody reads.
+    reading.  More workers are of no use to what nobody reads, or to what those who `listens` leave unread.
     """
 
     def is_passed(part: Part) -> bool:
-        return part.named in KEPT_FROM or (bool(part.named) and (not part.served or part.left))
+        others = bool(part.named) and part.named not in listens and (not part.served or part.left)
+        return part.named in KEPT_FROM or others
 
-    return _met((part, is_passed(part), not _is_taken(part) and part.root in LISTENS) for part in parts)
+    return _met((part, is_passed(part), not _is_taken(part) and part.root in listens) for part in parts)
 
 
 def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:

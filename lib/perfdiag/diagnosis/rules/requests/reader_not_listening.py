@@ -18,6 +18,7 @@ from perfdiag.diagnosis.rule import Confidence, Mechanism, Outcome, Severity, ru
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
+from perfdiag.recording.levels import TOLD_BELOW, told_as
 
 NOT_LISTENING = "READER-NOT-LISTENING"
 
@@ -30,7 +31,9 @@ NOT_LISTENING = "READER-NOT-LISTENING"
     " Usually a limit on connections or concurrent requests is reached, so that the thread stops listening;"
     " or input is held back (back-pressure).",
     measured="Time from a request's first byte in the socket until it was read, as far as the reading thread was"
-    " idle (waiting for events, connections or work) and not woken for that request.",
+    " idle (waiting for events, connections or work) and not woken for that request. A thread that waits in epoll"
+    " for the answers to calls alone is idle, too, where more calls are under way than threads: it makes none that"
+    " blocks, and what it has let in is under way.",
     alternatives="A lost wake-up: a program uses EPOLLET or EPOLLONESHOT and does not read everything.",
     remedies="Find the limit (connections of a worker, concurrent requests) and raise it, if what it protects can"
     " take more; else shorten what fills it.",
@@ -46,14 +49,16 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
     if not queued or are_refused(model):  # of descriptors: then this is why, see FD-EXHAUSTION
         yield hardly_unread(NOT_LISTENING, time, unread_ns(time, time.met.unheard))
         return
-    delays = delays_of(model)
+    delays, most = delays_of(model), _limit(model)
+    limit = f"a limit of {most} at a time" if most else "a limit"
     yield conclude(
         model,
         {QUEUED: queued},
-        headline="Requests wait although their reader is idle: a limit keeps it from accepting them",
+        headline=f"Requests wait although their reader is idle: {limit} keeps it from accepting them",
         claim=(
-            f"Requests wait up to {duration(delays.max_ns)} to be read, while the thread that reads them is idle and"
-            " does not listen to them: a limit of connections or concurrent requests is reached, or input is held back."
+            f"Requests wait up to {duration(delays.max_ns)} to be read, while the thread that reads them is idle"
+            " and does not listen to them: a limit of connections or concurrent requests is reached, or input is held"
+            " back."
         ),
         mechanism=Mechanism.LIMIT,
         severity=Severity.WARNING,
@@ -68,3 +73,11 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         alternatives=["a lost wake-up (EPOLLET or EPOLLONESHOT without reading everything)"],
         verify=read_in_time(model),
     )
+
+
+def _limit(model: Model) -> int:
+    """Return how many requests at a time are let in; 0 where they are not mostly as many, or one."""
+    inside = model.requests_inside
+    levels = {each.level: each.sum_ns for each in inside.levels} if inside else {}
+    most = inside.most if inside else 0
+    return most if 1 < most < TOLD_BELOW and 2 * levels.get(told_as(most), 0) >= sum(levels.values()) else 0
