@@ -188,11 +188,9 @@ class Model:
 
     def ns(self, *accounts: str) -> int:
         """Return the sum of the named accounts; a prefix ending in a dot ("disk.") stands for its whole class."""
-        return sum(
-            total.ns
-            for name, total in self.accounts.items()
-            if any(name == wanted or (wanted.endswith(".") and name.startswith(wanted)) for wanted in accounts)
-        )
+        classes = tuple(name for name in accounts if name.endswith("."))
+        names = {*accounts, *(name for name in self.accounts if classes and name.startswith(classes))}
+        return sum(self.accounts[name].ns for name in names if name in self.accounts)
 
     def share(self, *accounts: str) -> float:
         """Return `ns(*accounts)` as a share of busy time, 0 when there is none."""

@@ -68,6 +68,28 @@ def because() -> Iterator[dict[str, Any]]:
         }
 
 
+def causes() -> Iterator[dict[str, Any]]:
+    """Many findings, each beside thousands of causes of waits, and nearly as many accounts as there may be."""
+    yield thread(0, user_ns=0, accounts=[[f"a.{number}", 10, 1, 10] for number in range(50)])
+    for number in range(2000):
+        yield parked(number, "net.receive", 0) | {"object": f"peer:10.0.{number // 250}.{number % 250}:80"}
+    for number in range(8000):
+        yield {
+            "type": "because",
+            "pid": 100,
+            "account": "lock.futex",
+            "object": "futex:0x1000",
+            "steps": [],
+            "cut": False,
+            "root": "disk.flush",
+            "root_object": f"file:254:0:{number}:f",
+            "root_tid": 1,
+            "root_tid_ns": 10**6,
+            "sum_ns": 10**7,
+            "count": 5,
+        }
+
+
 def sessions() -> Iterator[dict[str, Any]]:
     """Of a database with thousands of them."""
     yield {"type": "application", "pid": 100, "kind": "postgresql", "version": "15", "processes": 1, "reads": ""}
@@ -199,7 +221,10 @@ def listening() -> Iterator[dict[str, Any]]:
 
 
 SHAPES = {
-    **{each.__name__: each for each in (because, sessions, pipeline, ring, contended, asking, threads, listening)},
+    **{
+        each.__name__: each
+        for each in (because, causes, sessions, pipeline, ring, contended, asking, threads, listening)
+    },
     "futexes": details("wait.parked", "futex:{:#x}"),
     "devices": details("disk.read", "device:8:{}"),
     "peers": details("net.receive", "peer:10.0.0.1:{}"),

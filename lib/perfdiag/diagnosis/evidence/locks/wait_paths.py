@@ -173,15 +173,31 @@ def _is_of_own_threads(finding: Finding) -> bool:
 
 
 def _parts(model: Model, finding: Finding) -> dict[Pair, float]:
-    """Return the causes that a finding claims, and the part of their time."""
+    """Return the causes that a finding claims, and the part of their time: those with the longest waits first."""
     parts: dict[Pair, float] = {}
-    for pair in _by_root(model):
-        wanted = finding.claims.get(pair)
-        whole = by_pair(model).get(pair, 0) if wanted is not None else model.ns(pair[0])
-        wanted = finding.claims.get(pair[0], 0) if wanted is None else wanted
+    for claim, wanted in finding.claims.items():
+        if isinstance(claim, str):
+            whole = model.ns(claim)
+            pairs = [pair for pair in _roots_by_account(model).get(claim, ()) if pair not in finding.claims]
+        else:
+            whole = by_pair(model).get(claim, 0)
+            pairs = [claim] if claim in _by_root(model) else []
         if wanted and whole:
-            parts[pair] = min(1.0, wanted / whole)
-    return parts
+            parts.update(dict.fromkeys(pairs, min(1.0, wanted / whole)))
+    places = _places(model)
+    return dict(sorted(parts.items(), key=lambda part: places[part[0]]))
+
+
+@once
+def _roots_by_account(model: Model) -> dict[str, list[Pair]]:
+    """Return the causes by their account."""
+    return groups_by_key((pair[0], pair) for pair in _by_root(model))
+
+
+@once
+def _places(model: Model) -> dict[Pair, int]:
+    """Return the place of each cause in their order."""
+    return {pair: place for place, pair in enumerate(_by_root(model))}
 
 
 def roots_of(model: Model, account: str, key: str) -> dict[tuple[str, str], int]:
