@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Severity
 
 from unit.support import Builder
@@ -120,3 +121,11 @@ def test_the_command_that_shows_the_directory_has_the_pid() -> None:
 
     for stacks in ("all", "sampled"):
         assert "--stacks" not in remedy(stacks) and "strace -f -y" in remedy(stacks) and "-p 100" in remedy(stacks)
+
+
+def test_look_ups_in_many_layers_are_the_overlays() -> None:
+    """The advice was to scan fewer directories."""
+    builder = Builder().thread(cpu_user="1 s", cpu_kernel="7 s")
+    builder.stack("cpu", "cpu.kernel", kernel=["d_lookup", "ovl_lookup_single", "ovl_lookup", "path_openat"], count=100)
+    assert "layers of an overlay" in check(builder.model(), ID).text
+    assert diagnose(builder.model()).findings[0].id == "CPU-KERNEL-HEAVY"

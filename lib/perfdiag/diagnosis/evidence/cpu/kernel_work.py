@@ -89,6 +89,11 @@ def _of_most(parts: Iterable[tuple[Kind | None, int]]) -> Kind | None:
     return most if 2 * weights[most] > weights.total() else None
 
 
+def is_known(name: str) -> bool:
+    """Return whether a purpose is a kind of work, and no mere system call."""
+    return name in {kind.name for kind in KINDS}
+
+
 def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:
     """Return the remedies for proven kinds of work."""
     proven = [each for each in found if each.proven]

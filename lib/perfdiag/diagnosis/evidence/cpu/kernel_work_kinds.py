@@ -85,6 +85,19 @@ KINDS = (
         whole=True,
     ),
     Kind(
+        "looking names up in each layer of an overlay",
+        ("ovl_lookup",),
+        "give the image fewer layers (squash it), or keep what is searched on a volume: a name that is not there is"
+        " asked of all layers",
+        whole=True,
+    ),
+    Kind(
+        "going through the names that are remembered of a directory",
+        ("fsnotify_set_children_dentry_flags", "__fsnotify_update_child_dentry_flags", "d_walk", "shrink_dcache_"),
+        "look up fewer names that do not exist in one directory (the fifth number of /proc/sys/fs/dentry-state), or"
+        " begin with a new directory",
+    ),
+    Kind(
         "asking scanners about files",
         ("fanotify_handle_event",),
         "exclude these paths from the scanner that allows each open or read (fanotify)",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
+from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, is_known, remedies, work
 from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS, GENERAL, LOCK_SPINS
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
@@ -138,7 +138,7 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
     return conclude(
         model,
         {"cpu.kernel": kernel},
-        headline=f"{subject(model, begin=True)} computes in the kernel{_for_what(found)}",
+        headline=f"{subject(model, begin=True)} computes in the kernel{_for_what(samples, found)}",
         claim=(
             f"{subject(model, begin=True)} spends {percent(kernel / model.busy_ns)} of its busy time in the"
             f" kernel{mostly}."
@@ -162,12 +162,20 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
     )
 
 
-def _for_what(found: Sequence[Work]) -> str:
+def _mostly_in(samples: CpuSamples, work: Work) -> str:
+    """Return the function in which most of a call stands that is of no known kind, "" if none stands out."""
+    hottest = next(iter(samples.hottest(1, kernel=True)), None)
+    kernel = sum(stack.count for stack in samples.stacks if stack.kernel)
+    stands_out = hottest and hottest.part.count >= cpu_policy.hot_spot_share * kernel
+    return f", mostly {hottest.name}()" if hottest and stands_out and not is_known(work.name) else ""
+
+
+def _for_what(samples: CpuSamples, found: Sequence[Work]) -> str:
     """Return ": mapping and unmapping memory" where that is most of it, else the largest kinds with their parts."""
     if not found:
         return ""
     if found[0].part.share >= cpu_policy.hot_spot_share:
-        return f": {found[0].name}"
+        return f": {found[0].name}{_mostly_in(samples, found[0])}"
     return f": {', '.join(f'{each.name} {percent(each.part.share)}' for each in found)}"
 
 

@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.system_calls import system_call
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import filesystem_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import duration, fault, fix, little, worth
 from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import any_begins
@@ -53,6 +53,7 @@ OPENING = ("path_openat",)
 # stat(): a server that hardly opens anything has the names from the listing.
 STATS = ("vfs_statx", "vfs_fstatat", "do_statx", "__do_sys_newfstatat", "__do_sys_statx")
 GETDENTS = ("getdents", "getdents64", "readdir")
+LAYERS = ("ovl_lookup",)  # asks each layer of an overlay for a name
 CPU = ("cpu.user", "cpu.kernel")
 
 
@@ -93,6 +94,10 @@ def huge(model: Model) -> Iterable[Outcome]:
     if few or not worth(model, taken.total_ns) or taken.total_ns < norm_ns:
         samples = f", {taken.inside.count:,} of {taken.samples.count:,} CPU samples"
         yield little(model, "DIR-HUGE", "directories", taken.total_ns, samples)
+        return
+    layered = taken.samples.inside(LAYERS)
+    if 2 * layered.count >= taken.inside.count > 0:  # CPU-KERNEL-HEAVY names the overlay
+        yield Check("DIR-HUGE", f"{layered} of CPU samples look names up in layers of an overlay", 0.0, "share")
         return
     yield _finding(model, taken)
 
