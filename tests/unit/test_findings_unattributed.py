@@ -61,6 +61,7 @@ def test_a_wait_is_named_by_what_its_innermost_functions_are_for() -> None:
     [
         (("schedule_timeout", "__wait_for_common", "wait_for_completion_interruptible", "__seccomp_filter"), "seccomp"),
         (("handle_userfault", "__handle_mm_fault", "handle_mm_fault"), "userfaultfd"),
+        (("schedule_timeout", "__break_lease", "do_dentry_open"), "lease-break-time"),
         (("schedule_timeout", "nfs4_delay_killable", "nfs4_handle_exception"), "grace period"),
     ],
 )

@@ -98,7 +98,8 @@ static const struct {
 	{ "nfs_flock", ACCOUNT_NFS_LOCK },
 	{ "nfs_file_read", ACCOUNT_NFS_READ },
 	{ "nfs_file_write", ACCOUNT_NFS_WRITE },
-	/* file locks */
+	/* file locks; a lease is given up by whom the kernel asks to, or taken away after a while */
+	{ "__break_lease", ACCOUNT_KERNEL_OTHER },
 	{ "locks_lock_inode_wait", ACCOUNT_LOCK_FILE },
 	{ "flock_lock_inode_wait", ACCOUNT_LOCK_FILE },
 	{ "do_lock_file_wait", ACCOUNT_LOCK_FILE },

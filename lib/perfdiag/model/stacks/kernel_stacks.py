@@ -39,6 +39,7 @@ def _marker(name: str, functions: str, *also: str) -> Marker:
 MARKERS: tuple[Marker, ...] = (
     # Whoever writes to a terminal waits for its reader, or for another writer's lock.
     _marker("kernel.other", "file_tty_write do_tty_write"),
+    _marker("kernel.other", "__break_lease", "lock.file"),
     # An NFS server asked to try later; the NFS client recovers in there, too, which is a wait for calls.
     _marker("kernel.other", "nfs4_handle_exception", "nfs.metadata"),
     _marker("wait.stopped", "do_signal_stop ptrace_stop do_freezer_trap do_jobctl_trap __refrigerator"),
@@ -103,8 +104,7 @@ MARKERS: tuple[Marker, ...] = (
     _marker(
         "lock.file",
         """
-        posix_lock_inode_wait locks_lock_inode_wait flock_lock_inode_wait fcntl_setlk do_lock_file_wait
-        __break_lease""",
+        posix_lock_inode_wait locks_lock_inode_wait flock_lock_inode_wait fcntl_setlk do_lock_file_wait""",
         "wait.work",
     ),
     _marker(

@@ -46,6 +46,12 @@ AWAITED = (
         " that keeps a delegation of the file",
     ),
     Kind(
+        "until another process gives a lease of the file up",
+        ("__break_lease",),
+        "find who holds leases (grep -E 'LEASE|DELEG' /proc/locks: a file server, nfsd), and let it answer the signal"
+        " sooner; fs.lease-break-time limits the wait",
+    ),
+    Kind(
         "asking a program for memory",
         ("handle_userfault",),
         "let the program that supplies this memory (userfaultfd) do so sooner, or before it is used",
