@@ -112,6 +112,7 @@ def test_the_page_tells_the_limits() -> None:
     }
     assert numbers | {limits.ACCOUNTS} == bounds
     assert f"at most {limits.LINE_BYTES >> 20} MiB" in text and f"{limits.FACT_CHARACTERS >> 20} MiB together" in text
+    assert f"at most {limits.ACCOUNTS} different accounts" in text
     for size in (limits.MOST_KEPT_BYTES, limits.MOST_NAMES_BYTES):
         assert f" at most {size >> 20} MiB" in text
     assert f"at most {fact_series.READINGS:,} evenly spaced readings" in text
@@ -221,6 +222,43 @@ def test_names_that_take_too_much_memory_are_refused(monkeypatch: pytest.MonkeyP
     stacks = (STACK | {"user": [f"{number}-{each}".ljust(500, "x") for each in range(48)]} for number in range(100))
     with pytest.raises(RecordingError, match="names in the recording take more than 1 MiB") as told:
         read(Builder().bytes() + b"".join(line(**each) for each in stacks))
+    assert told.value.hint
+
+
+def books(number: int, **fields: Any) -> dict[str, Any]:
+    thread = {"type": "thread", "at_ns": 1, "serial": 5, "pid": 1, "tid": 5, "namespace_tid": 5, "comm": "a",
+              "state": "alive", "start_ns": 0, "wall_ns": 1, "user_ns": 0, "kernel_ns": 0}  # fmt: skip
+    return thread | {"accounts": [[f"a{32 * number + each}", 1, 1, 1] for each in range(32)]} | fields
+
+
+CHAIN = {"type": "because", "pid": 1, "account": "c", "object": "", "cut": False, "root_object": "", "root_tid": 1,
+         "root_tid_ns": 1, "sum_ns": 1, "count": 1}  # fmt: skip
+LEFT = {"type": "request_left", "object": "port:80", "earlier": False, "count": 1, "sum_ns": 1, "oldest_ns": 1}
+UNREAD = {"type": "request_unread", "object": "port:80", "name": "", "over_slo": False, "sum_ns": 1}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        books(2),
+        books(2, serial=6),
+        books(0, open={"account": "b", "object": "", "since_ns": 1}),
+        DETAIL | {"account": "b"},
+        STACK | {"account": "b"},
+        CHAIN | {"steps": [], "root": "b", "account": "a0"},
+        CHAIN | {"steps": ["b"], "root": "a0", "account": "a0"},
+        EXCHANGE | {"type": "exchange", "accounts": [["b", 1]]},
+        LEFT | {"parts": [["a0", "b", True, 1]]},
+        UNREAD | {"account": "a0", "root": "b"},
+        {"type": "interval", "at_ns": 1, "threads": 1, "wall_ns": 1, "accounts": [["b", 1, 1, 1]]},
+    ],
+)
+def test_more_accounts_than_any_recorder_has_are_refused(more: dict[str, Any]) -> None:
+    """Each list of them is short enough; lines that newer ones replace count, too."""
+    data = Builder().bytes() + line(**books(0)) + line(**books(1))
+    read(data)
+    with pytest.raises(RecordingError, match="more than 64 different 'accounts'") as told:
+        read(data + line(**more))
     assert told.value.hint
 
 

@@ -11,7 +11,7 @@ from perfdiag.recording import schema
 from perfdiag.recording.fact_series import KeptFacts
 from perfdiag.recording.line_packing import Packer
 from perfdiag.recording.recording import LISTS, Recording
-from perfdiag.recording.schema.limits import MOST_KEPT_BYTES, MOST_NAMES_BYTES
+from perfdiag.recording.schema.limits import ACCOUNTS, MOST_KEPT_BYTES, MOST_NAMES_BYTES
 
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept", bound=schema.Line)
@@ -42,6 +42,7 @@ class Keeper:
                 raise RecordingError(f"line {number}: {excess}: no recorder writes that", RECORD_AGAIN)
             return
         self._packer.pack(line)
+        self._refuse_too_many_names(number)
         kept = self._lists.get(kind)
         if kept is not None:
             kept.append(line)
@@ -58,15 +59,23 @@ class Keeper:
                 f" {kind.__struct_config__.tag!r}: no recorder writes that",
                 RECORD_AGAIN,
             )
-        if self._packer.names_bytes > MOST_NAMES_BYTES:
-            raise RecordingError(
-                f"up to line {number} the names in the recording take more than {MOST_NAMES_BYTES >> 20} MiB",
-                "record a shorter window, or without --stacks",
-            )
         if self._kept_bytes > MOST_KEPT_BYTES:
             raise RecordingError(
                 f"up to line {number} the recording holds more than {MOST_KEPT_BYTES >> 20} MiB that count",
                 "record a shorter window",
+            )
+
+    def _refuse_too_many_names(self, number: int) -> None:
+        """Raise RecordingError where all lines so far, also those that newer ones replaced, have too many names."""
+        if self._packer.accounts > ACCOUNTS:
+            raise RecordingError(
+                f"up to line {number} there are more than {ACCOUNTS} different 'accounts': no recorder writes that",
+                RECORD_AGAIN,
+            )
+        if self._packer.names_bytes > MOST_NAMES_BYTES:
+            raise RecordingError(
+                f"up to line {number} the names in the recording take more than {MOST_NAMES_BYTES >> 20} MiB",
+                "record a shorter window, or without --stacks",
             )
 
     def _replace(self, line: schema.AnyLine, number: int) -> tuple[bool, Sized]:

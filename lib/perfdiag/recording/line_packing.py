@@ -16,6 +16,7 @@ from perfdiag.recording.schema import base, limits, machine, requests, threads, 
 _ACCOUNTS, _PARTS = struct.Struct("=QQQ"), struct.Struct("=Q")
 _account_numbers, _part_number = attrgetter("sum_ns", "count", "max_ns"), attrgetter("sum_ns")
 _futex_numbers = attrgetter("sum_ns", "count", "waker_tid")
+_LISTS_SHARED = 16_384  # of names: more than lines that name any; rows that are replaced are not limited
 _SHARED = (limits.Word, limits.Comm, limits.Object, limits.RequestName)  # types of names that many lines have
 
 
@@ -30,6 +31,10 @@ class Packer:
             requests.FineBuckets: Pairs,
             base.AccountSums: names.accounts,
             requests.PartSums: names.parts,
+            requests.LeftParts: names.left_parts,
+            limits.Account: names.account,
+            threads.OpenAccount: names.open_account,
+            waits.Steps: names.steps,
             threads.FutexSums: names.futexes,
             waits.Frames: names.frames,
             waits.Scan: names.frames,
@@ -43,6 +48,11 @@ class Packer:
         """How much memory all names take."""
         return self._names.bytes
 
+    @property
+    def accounts(self) -> int:
+        """How many different accounts the lines name."""
+        return len(self._names.of_accounts)
+
     def pack(self, line: schema.AnyLine) -> None:
         """Replace the lists and names of a line, that nobody else has yet, by what takes less memory."""
         for name, way in self._fields[type(line)]:
@@ -54,6 +64,7 @@ class _Names:
 
     def __init__(self) -> None:
         self.bytes = 0
+        self.of_accounts: set[str] = set()
         self._texts: dict[str, str] = {}
         self._several: dict[tuple[str, ...], tuple[str, ...]] = {}
 
@@ -67,10 +78,29 @@ class _Names:
     def frames(self, frames: list[str]) -> Sequence[str]:
         return tuple(map(self.text, frames))
 
+    def account(self, name: str) -> str:
+        self.of_accounts.add(name)
+        return self.text(name)
+
+    def steps(self, accounts: Sequence[str]) -> Sequence[str]:
+        return tuple(map(self.account, accounts))
+
+    def open_account(self, wait: schema.OpenWait | None) -> schema.OpenWait | None:
+        if wait:
+            self.account(wait.account)
+        return wait
+
+    def left_parts(self, parts: Sequence[schema.LeftPart]) -> Sequence[schema.LeftPart]:
+        for part in parts:
+            self.steps((part.account, part.root))
+        return parts
+
     def _of(self, names: tuple[str, ...]) -> tuple[str, ...]:
         known = self._several.get(names)
         if known is None:
-            known = self._several[names] = tuple(map(self.text, names))
+            if len(self._several) == _LISTS_SHARED:
+                self._several.clear()
+            known = self._several[names] = tuple(map(self.account, names))
         return known
 
     def accounts(self, sums: list[schema.AccountSum]) -> Sums[schema.AccountSum]:

@@ -1,7 +1,7 @@
 """What applications of the target tell of themselves, beside what system calls tell of them."""
 
 from perfdiag.recording.schema.base import Buckets, Count, Line, Nanoseconds
-from perfdiag.recording.schema.limits import Digest, Object, Reason, RequestName, Word
+from perfdiag.recording.schema.limits import Account, Digest, Object, Reason, RequestName, Word
 from perfdiag.recording.schema.requests import FineBuckets, PartSums
 
 
@@ -25,7 +25,7 @@ class DatabaseWait(Line, tag="database_wait"):
     """
 
     pid: Count
-    account: Word
+    account: Account
     object: Object  # "postgres:10:70": class and number of its wait event
     sum_ns: Nanoseconds
     count: Count

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from perfdiag.recording.schema.limits import ACCOUNTS, RECORDER, Word, at_most
+from perfdiag.recording.schema.limits import ACCOUNTS, RECORDER, Account, at_most
 
 LARGEST = 2**63 - 1  # what is more has wrapped or was forged, and no sum of such lines would fit a float
 Nanoseconds = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -22,7 +22,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="type"
 class AccountSum(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One account of one thread (or sum of threads): ``[account, sum_ns, count, max_ns]``."""
 
-    account: Word
+    account: Account
     sum_ns: Nanoseconds
     count: Count
     max_ns: Nanoseconds

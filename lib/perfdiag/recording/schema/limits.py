@@ -76,7 +76,7 @@ RECORDER: Mapping[str, int] = {
 }
 PATH_CHARACTERS = 4096  # PATH_MAX of Linux
 CAPABILITIES = 64  # bits of a set of them
-ACCOUNTS = 64  # there are 46 (ACCOUNT_COUNT); a newer recorder may have more
+ACCOUNTS = 64  # of a list, and of all lines together: there are 46 (ACCOUNT_COUNT), a newer recorder may have more
 SCRIPT_ACCOUNTS = 32  # that a script can tell: tools/ledger.py 24, the others 19; a newer one may have more
 SCRIPT_THREADS = 10_240  # THREADS of tools/ledger.py; tools/ledger.bt has room for 127, dtrace/ledger.d for 4 MB
 COUNTERS = 64  # of the footer: COUNTER_COUNT and the recorder's own
@@ -146,6 +146,7 @@ def at_most(number: int) -> Any:
 
 
 Word = Annotated[str, at_most(128)]  # what no target chooses: kinds, phases, reasons, names of programs and accounts
+Account = Annotated[str, msgspec.Meta(max_length=128, title="account")]  # a word that is counted: see ACCOUNTS
 # "254:0": also part of commands
 DeviceNumber = Annotated[str, msgspec.Meta(max_length=21, pattern=r"^[0-9]{1,10}:[0-9]{1,10}\Z")]
 Comm = Annotated[str, at_most(RECORDER["COMM_BYTES"])]

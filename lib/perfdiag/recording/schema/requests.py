@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from perfdiag.recording.schema.base import Count, Line, Nanoseconds
-from perfdiag.recording.schema.limits import ACCOUNTS, RECORDER, Object, RequestName, Word, at_most
+from perfdiag.recording.schema.limits import ACCOUNTS, RECORDER, Account, Object, RequestName, Word, at_most
 
 LATENCY_UNIT_NS = 1024
 LATENCY_STEPS = 16  # buckets for each doubling
@@ -21,7 +21,7 @@ FineBuckets = Annotated[
 class PartSum(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What requests spent in one account: ``[account, sum_ns]``."""
 
-    account: Word
+    account: Account
     sum_ns: Nanoseconds
 
 
@@ -181,8 +181,8 @@ class RequestUnread(Line, tag="request_unread"):
     object: Object  # these two as in Exchange
     name: RequestName
     over_slo: bool  # of those that took as long as the objective or longer, or of the others
-    account: Word  # of the thread itself
-    root: Word  # of the thread that it waited for, however far behind others; `account` where it waited for none
+    account: Account  # of the thread itself
+    root: Account  # of the thread that it waited for, however far behind others; `account` where it waited for none
     sum_ns: Nanoseconds
     served: bool = False  # that thread was with another request; recordings without requests_read do not say
 
@@ -190,10 +190,13 @@ class RequestUnread(Line, tag="request_unread"):
 class LeftPart(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """In what their reader was while requests waited: ``[account, root, served, sum_ns]``, as in RequestUnread."""
 
-    account: Word
-    root: Word
+    account: Account
+    root: Account
     served: bool
     sum_ns: Nanoseconds
+
+
+LeftParts = Annotated[Sequence[LeftPart], at_most(RECORDER["UNREAD_PARTS"])]
 
 
 class RequestLeft(Line, tag="request_left"):
@@ -208,7 +211,7 @@ class RequestLeft(Line, tag="request_left"):
     count: Count
     sum_ns: Nanoseconds  # since they arrived, or the window began
     oldest_ns: Nanoseconds  # since the first of them arrived; 0: that is not known of any
-    parts: Annotated[Sequence[LeftPart], at_most(RECORDER["UNREAD_PARTS"])]  # of `sum_ns`, as far as that is known
+    parts: LeftParts  # of `sum_ns`, as far as that is known
     queued: bool = False  # on connections that nobody has accepted
 
 

@@ -6,15 +6,18 @@ from typing import Annotated
 import msgspec
 
 from perfdiag.recording.schema.base import AccountSums, Count, Line, Nanoseconds
-from perfdiag.recording.schema.limits import RECORDER, Comm, Object, Word, at_most
+from perfdiag.recording.schema.limits import RECORDER, Account, Comm, Object, Word, at_most
 
 
 class OpenWait(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The account a thread was in when its row was written (already included in its sums)."""
 
-    account: Word
+    account: Account
     object: Object
     since_ns: Nanoseconds
+
+
+OpenAccount = OpenWait | None
 
 
 class FutexSum(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -44,7 +47,7 @@ class Thread(Line, tag="thread"):
     user_ns: Nanoseconds  # tick-sampled by the kernel: only for the split of cpu.*
     kernel_ns: Nanoseconds
     accounts: AccountSums
-    open: OpenWait | None = None
+    open: OpenAccount = None
     futexes: FutexSums = []
     requests_read: Count | None = None  # older recordings do not say
     requests_turned: Count = 0  # of these, for which it left another connection that was open

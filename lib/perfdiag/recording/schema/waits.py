@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from perfdiag.recording.schema.base import AccountSums, Buckets, Count, Line, Nanoseconds
-from perfdiag.recording.schema.limits import RECORDER, Comm, Object, Symbol, Word, at_most
+from perfdiag.recording.schema.limits import RECORDER, Account, Comm, Object, Symbol, Word, at_most
 
 Frames = Annotated[Sequence[Symbol], at_most(RECORDER["STACK_FRAMES"])]
 Script = Annotated[Sequence[Symbol], at_most(RECORDER["SCRIPT_FRAMES"])]
+Steps = Annotated[Sequence[Account], at_most(RECORDER["CHAIN_STEPS"])]
 Scan = Annotated[Sequence[Symbol], at_most(RECORDER["SCAN_NAMES"])]
 
 
@@ -20,7 +21,7 @@ class Detail(Line, tag="detail"):
     """
 
     pid: Count
-    account: Word
+    account: Account
     object: Object  # "", "device:254:0", "peer:10.0.0.1:5432", "task:123:comm", "cgroup:42", ... see object_names.py
     sum_ns: Nanoseconds
     count: Count
@@ -40,12 +41,11 @@ class Because(Line, tag="because"):
     """
 
     pid: Count  # as in Detail
-    account: Word
+    account: Account
     object: Object
-    # the accounts between the wait and its root, the nearest first
-    steps: Annotated[list[Word], at_most(RECORDER["CHAIN_STEPS"])]
+    steps: Steps  # the accounts between the wait and its root, the nearest first
     cut: bool  # there were more steps, next to the root
-    root: Word  # the account of the thread at the end of the chain
+    root: Account  # the account of the thread at the end of the chain
     root_object: Object  # of wait.events the peer that it asked, if it read its answer before it woke somebody
     root_tid: Count  # who was in it most of the time; 0: not known
     root_tid_ns: Nanoseconds  # how much of sum_ns is known to be due to it, at least
@@ -64,7 +64,7 @@ class Stack(Line, tag="stack"):
     kind: Word
     pid: Count
     tid: Count
-    account: Word
+    account: Account
     object: Object
     count: Count
     weight_ns: Nanoseconds
