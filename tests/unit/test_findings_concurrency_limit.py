@@ -58,6 +58,10 @@ def test_calls_that_share_a_connection_wait_for_no_turn() -> None:
     assert not limits(model) and check(model, ID).number == 1
 
 
+def test_a_recording_without_a_window() -> None:
+    assert limits(replace(proxy().model(), window_ns=0))[UPSTREAM].most == 3
+
+
 def test_a_pool_of_three_in_front_of_a_fast_peer() -> None:
     model = proxy().model()
     found = finding(model, ID)

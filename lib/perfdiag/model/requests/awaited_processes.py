@@ -37,7 +37,7 @@ def parts_of(roots: Roots, inside: Mapping[str, int]) -> Parts:
         wait: {
             root: ns / max(sum(of.values()), inside.get(wait, 0))
             for root, ns in of.items()
-            if kind_of(root) is Kind.LATENCY and root != wait
+            if ns and kind_of(root) is Kind.LATENCY and root != wait
         }
         for wait, of in roots.items()
     }

@@ -38,7 +38,8 @@ def _is_silent(call: Exchange) -> bool:
 
 def _is_long(call: Exchange, window_ns: int) -> bool:
     return (
-        call.line.direction == "connected"
+        window_ns > 0
+        and call.line.direction == "connected"
         and ((call.median_ns or 0) >= network_policy.slow_answer_ns or _is_silent(call))
         and call.line.busy_ns >= network_policy.perhaps_awaited_share * window_ns
     )

@@ -76,7 +76,7 @@ def _limit_of(model: Model, call: Exchange, calls_ns: int) -> Limit | None:
     if waiting < 1 or _share_connections(call) or not _are_delayed(model, call):
         return None
     held = min(1.0, top.sum_ns / more_ns)
-    part, full = waiting_ns / requests_ns, top.sum_ns / model.window_ns
+    part, full = waiting_ns / requests_ns, top.sum_ns / max(1, model.window_ns)
     return Limit(call, most, held, waiting, inside.most - most, top.answered, part, full)
 
 
