@@ -139,3 +139,29 @@ def test_a_loop_that_waits_for_work_holds_up_nobody_whatever_its_set_holds(idle:
     builder = Builder(comm="loop").thread("loop", cpu_user="1 s", **{idle: "9 s"})
     time = requests(builder, {"cpu.user": 1000}, turns=390, rest=4000).model().request_time
     assert time and time.accounts[QUEUED] == 4 * S / 10, time
+
+
+def scheduled(runtime: str) -> Builder:
+    """Return one thread that runs all tasks: those of timers, whose work is spread over functions of the scheduler."""
+    builder = Builder(comm="server").thread("server", cpu_user="7.8 s").stack("cpu", user=["work (server)"])
+    woken = ["main.(*session).watch (server)", "main.main.gowrap1 (server)", "runtime.goexit.abi0 (server)"]
+    ticks = ["time.sendTime (server)", "runtime.(*timers).run (server)", "runtime.findRunnable (server)"]
+    for number in range(60):
+        builder.stack("cpu", user=[f"runtime.select{number} (server)", *woken])
+        builder.stack("cpu", user=[f"runtime.send{number} (server)", *ticks, "runtime.schedule (server)"])
+        builder.stack("cpu", user=[f"runtime.heap{number} (server)", *ticks[1:], "runtime.schedule (server)"])
+    requests(builder, {"cpu.user": 300}, turns=390, delays=[30] * 400)
+    return builder.thread("server", tid=150, rest="wait.work").row("wait.work", runtime, "9 s")
+
+
+def test_goroutines_that_lack_a_cpu_are_no_loop_that_is_held_up() -> None:
+    """It was "the event loop is held up by runtime.schedule", and tickers that nobody had stopped took the CPU."""
+    found = finding(scheduled("runtime:go").model(), LOOP)
+    assert found.headline.endswith("wait for a turn on the CPU, taken up by main.(*session).watch (server)")
+    assert "main.(*session).watch (server) 33 %" in str(found.evidence) and "time.sendTime (server) 33 %" in str(found)
+    assert "GOMAXPROCS" in found.remedies[0].text and "runtime.schedule" not in str(found)
+
+
+def test_other_schedulers_have_an_event_loop() -> None:
+    found = finding(scheduled("runtime:tokio").model(), LOOP)
+    assert found.headline == "The event loop is held up by main.(*session).watch (server)"

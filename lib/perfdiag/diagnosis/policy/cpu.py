@@ -84,6 +84,14 @@ class CpuPolicy(Family):
         0.5,
         "What most of the CPU samples stand in is what the target computes: a function, a library or a purpose.",
     )
+    shared_out_share = share(
+        0.25,
+        "Of a program that does several things, one that takes so much of its CPU time is worth a look.",
+    )
+    same_path_share = share(
+        0.9,
+        "Of functions that call each other the innermost is named; walks lose up to a tenth of the samples.",
+    )
     split_error_share = share(
         0.1,
         'With a larger half width of the user/kernel split, "mostly kernel" cannot be told from "mostly user".',

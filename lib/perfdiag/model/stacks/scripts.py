@@ -3,7 +3,16 @@
 import re
 from collections.abc import Collection, Sequence
 
-from perfdiag.model.stacks.symbols import caller, is_named, module_of, of_system, readable, walked
+from perfdiag.model.stacks.symbols import (
+    caller,
+    is_named,
+    module_of,
+    of_runtime,
+    of_system,
+    readable,
+    schedules,
+    walked,
+)
 from perfdiag.recording import schema
 
 # Where the libraries of a language lie, and below that what was installed beside them.
@@ -80,5 +89,10 @@ def own_callers(frames: Sequence[str]) -> list[str]:
     named = [frame for frame in frames[1:] if is_named(frame)]
     scripts = [frame for frame in named if _LINE.search(frame) or frame.endswith(" (jit)")]
     own = [frame for frame in scripts if not of_language(frame)]
-    outside = [frame for frame in named if not of_system(frame)]
+    outside = [frame for frame in named if not of_system(frame) and not schedules(frame)]
     return [readable(frame) for frame in own or outside]
+
+
+def program_functions(stack: schema.Stack) -> list[str]:
+    """Return the functions of the program itself on a stack, innermost first, without those of its runtime."""
+    return [frame for frame in own_callers(["", *code(stack)]) if not of_runtime(frame)]

@@ -92,6 +92,25 @@ def of_system(frame: str) -> bool:
     return any(library in frame for library in (*_LIBRARIES, "([vdso])"))
 
 
+# What a runtime of Go does between goroutines: who let it do so is not on the stack.
+_SCHEDULES = re.compile(
+    r"runtime\.(?:schedule|findRunnable|execute|stealWork|park_m|gopark\w*|goready|ready|wakep|go(?:exit|sched)\w*"
+    r"|exitsyscall\w*|mcall|systemstack\w*|mstart\w*|rt0_go|newproc\w*)(?:\.abi0)?(?: \(|$)"
+)
+_OF_RUNTIME = re.compile(r"(?:internal/)?runtime(?:/[\w/]+)?\.")
+
+
+def schedules(frame: str) -> bool:
+    """Return whether a frame is of the scheduler of goroutines: the program's work is as little inside it as its idling
+    is."""
+    return _SCHEDULES.match(frame) is not None
+
+
+def of_runtime(frame: str) -> bool:
+    """Return whether a frame is of Go's runtime: what it is done for, its caller tells."""
+    return _OF_RUNTIME.match(frame) is not None
+
+
 def caller(frames: Iterable[str]) -> str:
     """Return the first of `frames`, innermost first, that is the program's own code, "" if none has a name."""
     named = [readable(frame) for frame in frames if is_named(frame)]

@@ -25,6 +25,7 @@ class IdleThreads:
     strangers: int = 0  # so many names left by earlier calls may stand in between
     tasks: str = ""  # what there was none of to run, if they can wait for each other
     tells: str = ""  # what shows where those wait
+    limit: str = ""  # on how many run at a time, of a scheduler that lets none keep a thread from the others
     account: str = WORK
 
     def rests(self, names: Sequence[str], comm: str) -> bool:
@@ -50,6 +51,7 @@ IDLE_THREADS: tuple[IdleThreads, ...] = (
         r"runtime\.(?!sema|lock|stopTheWorld|forEachP).*",
         tasks="goroutine",
         tells="net/http/pprof, profiles goroutine, mutex and block",
+        limit="GOMAXPROCS",
     ),
     IdleThreads(
         "tokio",

@@ -136,6 +136,26 @@ class CpuSamples:
         outwards = sorted(most, key=lambda name: (counts[name], places[name]))
         return [Hot(plain(name), self._part(counts[name])) for name in outwards]
 
+    def shared_out(self, least: float, number: int = 3) -> list[Hot]:
+        """Return functions of the program itself below which at least so many of all samples stand, most first, the
+        innermost of those with about as many; each without the samples of those before it.
+
+        What a runtime does for one of them is spread over many functions of its own.
+        """
+        rest = [(list(dict.fromkeys(scripts.program_functions(stack))), stack.count) for stack in self.stacks]
+        found: list[Hot] = []
+        while self.count >= cpu_policy.samples_for_function and len(found) < number:
+            inside = sums_by_key((name, count) for names, count in rest for name in names)
+            most = max(inside.values(), default=0)
+            if most < least * self.count or not most:
+                break
+            places = sums_by_key((name, place * count) for names, count in rest for place, name in enumerate(names))
+            near = [name for name in inside if inside[name] >= cpu_policy.same_path_share * most]
+            first = min(near, key=lambda name: (places[name] / inside[name], -inside[name]))
+            found.append(Hot(plain(first), self._part(inside[first])))
+            rest = [(names, count) for names, count in rest if first not in names]
+        return found
+
     def callers(self, number: int = 2) -> list[str]:
         """Return through which of the target's own functions most samples of the hottest one came, innermost first:
         those that half of them have on their stack.  A scan finds what earlier calls left as well, but not so often."""

@@ -77,6 +77,7 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
         *_threads(model),
         *_functions(samples),
         *([main.evidence] if main and not spot else []),
+        *(_shared_out(samples) if not main and not spot else []),
     ]
     garbage = collection(model, samples)
     if garbage:
@@ -121,6 +122,12 @@ def _threads(model: Model) -> list[Evidence]:
     busiest = sorted(model.threads, key=cpu_ns, reverse=True)[:3]
     text = ", ".join(f"{plain(t.comm)} {duration(cpu_ns(t))}" for t in busiest if cpu_ns(t))
     return [Evidence(f"{text} (busiest threads)", float(cpu_ns(busiest[0])), "ns", "ledger")] if text else []
+
+
+def _shared_out(samples: CpuSamples) -> list[Evidence]:
+    """Return inside which functions of the program many samples stand, though each in another one."""
+    shared = samples.shared_out(cpu_policy.shared_out_share)
+    return functions_evidence(shared, " of CPU samples, with what they call")
 
 
 def _functions(samples: CpuSamples) -> list[Evidence]:

@@ -38,7 +38,9 @@ from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 from perfdiag.model.requests.serving_threads import taken
 from perfdiag.model.requests.unread_requests import KEPT_FROM, LISTENS, Met
+from perfdiag.model.stacks.symbols import of_runtime
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.model.waits.idle_runtime_threads import WORK, IdleThreads, scheduler_of
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.recording.schema.limits import RECORDER
 
@@ -54,7 +56,9 @@ _AWAIT = "await what it waits for instead of calling it, or move the call to a w
     " While a handler does not return to the event loop, all other requests wait.",
     measured="Time from a request's first byte in the socket until it was read, if one thread serves all"
     " connections in turn. Waits for a CPU, and long waits for a disk, a peer or a lock, belong to their"
-    " own findings. CPU samples or wait stacks show whether the thread computes or sleeps, and where.",
+    " own findings. CPU samples or wait stacks show whether the thread computes or sleeps, and where: a function, or"
+    " the program's own inside which many samples stand. Go's scheduler, where one thread runs all goroutines, is no"
+    " event loop: no goroutine holds up the others for long, and together they lack CPU time.",
     alternatives="The thread is busy all the time with short turns (CPU-SINGLE-THREAD), or has no CPU"
     " (CPU-CONTENTION). If other processes of the target compute, too, the function may be theirs.",
     remedies="Move the work to a worker thread or process, or split it and return to the loop in between.",
@@ -77,11 +81,8 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     yield conclude(
         model,
         queue_claims(time, taken=False),
-        headline=f"The event loop is held up{held.headline}",
-        claim=(
-            f"The event loop is held up{held.claim}. Requests wait for it, up to {duration(delays.max_ns)} before they"
-            " are read."
-        ),
+        headline=f"{held.what}{held.headline}",
+        claim=f"{held.what}{held.claim}. Requests wait for that up to {duration(delays.max_ns)} before they are read.",
         mechanism=Mechanism.SLEEP if held.sleeps else Mechanism.BUSY,
         severity=Severity.WARNING,
         best=Confidence.HIGH if held.sure else Confidence.LOW,
@@ -104,6 +105,7 @@ class _HeldUp:
     sure: bool = True  # that it is held up
     headline: str = ""  # how a headline goes on
     sleeps: bool = False
+    what: str = "The event loop is held up"
 
 
 def _held_elsewhere(met: Met) -> _HeldUp | None:
@@ -158,8 +160,25 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     serving = _serving(model)
     remedy = "move long work to a worker thread or process, or return to the loop in between"
     unsure = _unsure(model, samples, functions)
-    evidence = functions_evidence(functions)
+    evidence = [*functions_evidence(functions), *_inside(samples)]
+    kind = scheduler_of(row.key for row in model.rows_of(WORK))
+    if kind and kind.limit:
+        return _taken_up(kind, culprit, evidence, unsure)
     return _HeldUp(f"{claim}{serving}", remedy, evidence, unsure, headline=f"{headline}{serving}")
+
+
+def _taken_up(kind: IdleThreads, culprit: str, evidence: Sequence[Evidence], unsure: str) -> _HeldUp:
+    """Return what holds up tasks of a scheduler that lets them take turns: no event loop, but the CPU is short."""
+    by = f", taken up by {culprit}" if culprit else ""
+    remedy = f"let {culprit or 'the others'} do less, or let more {kind.tasks}s run at a time ({kind.limit})"
+    what = f"{kind.tasks.capitalize()}s that serve wait for a turn on the CPU"
+    return _HeldUp(by, remedy, evidence, unsure, headline=by, what=what)
+
+
+def _inside(samples: CpuSamples) -> list[Evidence]:
+    """Return of what functions of the program the work is, where each has a part of it."""
+    shared = samples.shared_out(requests_policy.blocking_function_share)
+    return functions_evidence(shared, " of samples, with what they call")
 
 
 def _serving(model: Model) -> str:
@@ -183,10 +202,14 @@ def _blocking_samples(model: Model) -> CpuSamples:
 
 
 def _culprit(samples: CpuSamples, functions: Sequence[Hot]) -> str:
-    """Return the function in which many of the samples stand, or the narrowest inside which most do, or ""."""
-    if functions and functions[0].part.share >= requests_policy.blocking_function_share:
-        return functions[0].name
-    return next((each.name for each in samples.hot_path()), "")
+    """Return the function in which many of the samples stand, or the narrowest inside which most do, or else the
+    program's own inside which many do, or ""."""
+    first = functions[0] if functions else None
+    if first and first.part.share >= requests_policy.blocking_function_share and not of_runtime(first.name):
+        return first.name
+    path = [each for each in samples.hot_path() if not of_runtime(each.name)]
+    inside = path or samples.shared_out(requests_policy.blocking_function_share) or functions[:1]
+    return next((each.name for each in inside if each.part.share >= requests_policy.blocking_function_share), "")
 
 
 def _unsure(model: Model, samples: CpuSamples, functions: Sequence[Hot]) -> str:
