@@ -5,7 +5,8 @@
  * HOOKS   tp_btf block_bio_queue.
  * COST    one hash look-up for each piece of I/O that is handed to a disk, or to a volume above one.
  * CANNOT  see whose pages a kernel thread writes back: it stands there itself.  Nor what RAID 0, linear volumes and
- *         multipath of NVMe hand on to a disk: that is the bio that was seen above, which is told once.
+ *         multipath of NVMe hand on to a disk: that is the bio that was seen above, which is told once.  Of discards
+ *         only the number counts: they move no data.
  */
 #include "core/maps.bpf.h"
 #include "disk/disk_number.bpf.h"
@@ -44,6 +45,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	__sync_fetch_and_add(&user->count, 1);
 	switch (bio->bi_opf & REQUEST_OPERATION) {
 	case REQUEST_READ: __sync_fetch_and_add(&user->read_bytes, bio->bi_iter.bi_size); break;
+	case REQUEST_WRITE_ZEROES: /* the kernel's statistics count it as writing, too */
 	case REQUEST_WRITE: __sync_fetch_and_add(&user->written_bytes, bio->bi_iter.bi_size); break;
 	}
 	return 0;

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from perfdiag.recording import schema
 
-from live.support.fixtures import Cleanup, Record, Start
-from live.support.host import SlowDisk, overlay, slow_disk
+from live.support.fixtures import Attach, Cleanup, Record, Start
+from live.support.host import SlowDisk, overlay, run, slow_disk, try_run
 from live.support.recording import Recording, count_of, ns_of, table
+from live.support.snippets import recorded_snippet
 from live.support.truth import assert_mostly, assert_waited
 
 FLUSH_US = 20_000
@@ -130,3 +131,25 @@ def test_a_huge_directory(tmp_path: Path, start: Start, record: Record) -> None:
     recording, truth = record(start("huge_directory", "--directory", tmp_path / "huge", "--count", 10007))
     assert truth["entries"] >= 11 * truth["count"]
     assert_mostly(recording.thread(truth["pid"]), "cpu.", "disk.", "kernel.other", "wait.timer", "lock.kernel")
+
+
+ZEROES = """
+import fcntl, os, struct, sys
+BLKZEROOUT = 0x127F
+disk = os.open(sys.argv[1], os.O_RDWR)
+print("ready", flush=True)
+sys.stdin.readline()
+fcntl.ioctl(disk, BLKZEROOUT, struct.pack("QQ", 0, 7 << 20))
+"""
+
+
+def test_zeroes_are_written(tmp_path: Path, attach: Attach, cleanup: Cleanup) -> None:
+    """The disk makes them itself: of who asks for them no data come."""
+    image = tmp_path / "disk"
+    with image.open("wb") as file:
+        file.truncate(16 << 20)
+    loop = run("losetup", "--find", "--show", image)
+    cleanup.callback(try_run, "losetup", "--detach", loop)
+    recording, pid = recorded_snippet(attach, cleanup, ZEROES, loop)
+    (user,) = [row for row in recording.of(schema.DiskUser) if row.pid == pid and row.device.startswith("7:")]
+    assert user.written_bytes == 7 << 20, user

@@ -187,6 +187,20 @@ def test_whose_work_kernel_threads_do_is_bounded_by_what_the_target_can_have_ask
     assert finding(own.model(), FLUSH).mechanism is Mechanism.SLOW
 
 
+def test_a_kernel_thread_that_works_for_nobody_is_named_before_a_disk_that_does_not_answer() -> None:
+    """A target that is gone has no counters, so that all that kernel threads did may have been for it, but not this."""
+    builder = Builder(window="30 s").thread("db", cpu_user="1 s")
+    builder.row("disk.flush", "device:254:0", durations={"2 ms": 73, "3.2 s": 8})
+    builder.device("254:0", "flush", count=96, service="1 ms").device("254:0", "write", count=100, service="3.5 s")
+    builder.disk_user("254:0", "db", written=320 << 10)
+    builder.disk_user("254:0", "jbd2/vda-8", written=1 << 20, pid=90, kernel=True)
+    builder.disk_user("254:0", "ext4lazyinit", written=100 << 20, pid=91, kernel=True)
+    counted = activity(reads=2, writes=300, written_bytes=101 << 20, busy_ns=29_000_000_000)
+    found = finding(knowing(builder.model(), disks=disks(disk("254:0", "vda", activity=counted))), FLUSH)
+    assert found.headline == "ext4lazyinit (91) keeps the disk under vda (254:0) busy"
+    assert "noinit_itable" in found.remedies[0].text and "jbd2" not in found.claim
+
+
 def test_a_check_of_an_array_is_named_although_arrays_move_more_than_they_were_asked_for() -> None:
     model = striped("raid6", own_kib=1_000_000)
     rows = model.rows_of("disk.flush")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from perfdiag.diagnosis.rule import Mechanism, Severity
+from perfdiag.diagnosis.rule import Confidence, Mechanism, Severity
 from perfdiag.model.model import Model
 
 from unit.support import Builder
@@ -71,3 +71,16 @@ def test_an_outage_stays_one_whatever_the_waits_are_part_of() -> None:
     builder.stack("wait", "disk.read", object="device:8:0", kernel=kernel, count=50, weight="12 s")
     model = knowing(builder.model(), disks=disks(disk("8:0", "sda", activity=activity(reads=503, busy_ns=S))))
     assert "did not answer" in finding(model, READ).headline
+
+
+@pytest.mark.parametrize(("operation", "service", "told"), [("other", "2 s", True), ("discard", "9 ms", False)])
+def test_a_disk_that_is_busy_with_zeroes_answers(operation: str, service: str, told: bool) -> None:
+    """A new file system's tables are zeroed at 4 MB/s: "the disk did not answer, look at its own log"."""
+    builder = Builder(window="30 s").thread("db", cpu_user="1 s")
+    builder.row("disk.flush", "device:8:0", durations={"2 ms": 73, "3.2 s": 8})
+    builder.device("8:0", "flush", count=96, service="1 ms").device("8:0", "write", count=17, service="3.5 s")
+    builder.device("8:0", operation, count=8, service=service, bytes=100 << 20)
+    model = knowing(builder.model(), disks=disks(disk("8:0", "sda", activity=activity(busy_ns=29 * S))))
+    found = finding(model, FLUSH)
+    assert ("discards or zeroes" in found.headline) is told and ("did not answer" in found.headline) is not told
+    assert not told or (found.confidence is Confidence.MEDIUM and "fstrim" in found.remedies[0].text)

@@ -11,6 +11,7 @@ struct device_key {
 enum request_kind { REQUEST_READ, REQUEST_WRITE, REQUEST_FLUSH, REQUEST_DISCARD, REQUEST_OTHER };
 
 #define REQUEST_OPERATION 0xff /* of the flags of a request */
+#define REQUEST_WRITE_ZEROES 9 /* REQ_OP_WRITE_ZEROES */
 
 /* A process, of the target or not, or a kernel thread, that has asked a disk for something. */
 struct disk_user_key {

@@ -38,6 +38,14 @@ class DiskPolicy(Family):
         0.1,
         "What another process moves of all bytes of a disk, from which on it is named.",
     )
+    erasing_share = share(
+        0.5,
+        "Discards and zeroes that take the device half of the time of the waits are what these waited behind.",
+    )
+    erasure_of_wait = share(
+        0.1,
+        "A wait behind discards or zeroes is not longer than ten of them.",
+    )
     alike_size_factor = factor(
         4,
         "Members of an array have requests of about the same size; if they differ by more, they serve other things.",

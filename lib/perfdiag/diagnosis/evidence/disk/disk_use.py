@@ -14,6 +14,8 @@ from perfdiag.recording import schema
 WORKERS = "kworker/"
 # How md names the thread that reads or writes whole members (md_register_thread() in md_start_sync()).
 _ARRAY_CHECKS = ("_resync", "_reshape")
+# Initializes the inode tables of new file systems, for nobody who waits: ext4_init_lazyinit_thread().
+_INITIALIZER = "ext4lazyinit"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class User:
         return f"{plain(self.comm) or NO_NAME} ({self.pids[0]}{more})" if self.pids[0] else NO_NAME
 
     @property
+    def for_nobody(self) -> bool:
+        """Return whether it is a kernel thread whose work no process has asked for."""
+        return self.kernel_thread and self.comm == _INITIALIZER
+
+    @property
     def brief(self) -> str:
         """Return it for a headline."""
         return brief(self.name)
@@ -45,6 +52,11 @@ class User:
             return fix(
                 f"slow {self.name} down, which checks or rebuilds an array: sysctl -w dev.raid.speed_limit_min=1000"
                 " dev.raid.speed_limit_max=10000 (note the present values first); or run the check at night"
+            )
+        if self.for_nobody:
+            return fix(
+                f"wait until {self.name} has initialized the inode tables of a new ext4, once; pause it meanwhile"
+                " (mount -o remount,noinit_itable MOUNT), or make the next one with -E lazy_itable_init=0"
             )
         if self.comm == WORKERS:
             return fix(
@@ -67,13 +79,13 @@ class DiskUse:
 
     @property
     def kernel_bytes(self) -> int:
-        """Return the bytes that kernel threads asked for, also on behalf of others."""
-        return sum(each.bytes for each in self.others if each.kernel_thread)
+        """Return the bytes that kernel threads asked for on behalf of somebody."""
+        return sum(each.bytes for each in self.others if each.kernel_thread and not each.for_nobody)
 
     @property
     def others_bytes(self) -> int:
-        """Return the bytes that processes other than the target's asked for."""
-        return sum(each.bytes for each in self.others if not each.kernel_thread)
+        """Return the bytes that were asked for by processes other than the target's, or for nobody."""
+        return sum(each.bytes for each in self.others) - self.kernel_bytes
 
     @property
     def bytes(self) -> int:

@@ -118,7 +118,8 @@ def _complete(use: DiskUse | None, counted: int) -> DiskUse | None:
 def _others(use: DiskUse, whole: int, own_bytes: int) -> Sequence[User]:
     """Return the others that moved something worth a name; kernel threads only if they did so for others."""
     by_kernel = whole - own_bytes - use.others_bytes
-    found = [each for each in use.others if not each.kernel_thread or 2 * by_kernel > use.kernel_bytes]
+    for_others = 2 * by_kernel > use.kernel_bytes
+    found = [each for each in use.others if not each.kernel_thread or each.for_nobody or for_others]
     return [each for each in found if each.bytes >= disk_policy.named_user_share * whole]
 
 

@@ -7,6 +7,7 @@ from perfdiag.diagnosis.evidence.disk import journal_waits
 from perfdiag.diagnosis.evidence.disk.amplification import Amplification, amplification
 from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_of, without_cpus
+from perfdiag.diagnosis.evidence.disk.erasures import erased
 from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushes_shown
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.outages import did_not_answer
@@ -92,8 +93,8 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         return _of_journal(model, kind, case)
     slow = _slow_requests(model, kind, case)
     others = neighbours(model, case.where, case.rows) if case.above or slow or _long(kind, case) else None
-    if not others and (dead := did_not_answer(model, kind, case)):
-        return dead
+    if not others and (told := erased(model, kind, case) or did_not_answer(model, kind, case)):
+        return told
     more, little = amplification(model, case.where) if case.above else None, small_read_ahead(model, kind, case)
     judgement = (
         _of_amplification(model, kind, case, more) if more else _judgement(model, kind, case, slow, others, little)
