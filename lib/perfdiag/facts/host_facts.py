@@ -14,7 +14,6 @@ from perfdiag.facts import (
     hypervisor,
     memory,
     mountstats,
-    network,
     power,
     process,
     processor,
@@ -28,23 +27,23 @@ from perfdiag.facts.file_systems import FileSystems, read_file_systems
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.jvm import HotSpot, read_machines
 from perfdiag.facts.kernel_log import KernelLog, LogLine, OomReport, read_kernel_log
-from perfdiag.facts.listeners import Listener, Listeners, read_listeners
+from perfdiag.facts.listeners import Listener, Listeners
 from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, TransparentHugePages
 from perfdiag.facts.mountstats import NfsMount
 from perfdiag.facts.network import Interface, Tcp
+from perfdiag.facts.network_facts import NetworkFacts
 from perfdiag.facts.nfs_connections import NfsConnections, read_nfs_connections
 from perfdiag.facts.power import DeliveredClock, FrequencyPolicy, IdleState
 from perfdiag.facts.process import Descriptors, Process
 from perfdiag.facts.processor import Clocksource, Processor
 from perfdiag.facts.storage import Disk, DiskActivity, Mount
 from perfdiag.facts.texts import Texts, fact, table
-from perfdiag.facts.traffic_control import TrafficQueue, read_traffic_queues
-from perfdiag.facts.udp_sockets import read_udp_drops
+from perfdiag.facts.traffic_control import TrafficQueue
 from perfdiag.facts.writeback import WritebackLimits, read_writeback_limits
 from perfdiag.recording import schema
 
 
-class Facts:
+class Facts(NetworkFacts):
     """The host and the targets at the begin and the end of a recording."""
 
     def __init__(self, texts: Texts) -> None:
@@ -246,46 +245,12 @@ class Facts:
         disk = self.disks.get(device)
         return f"{disk.name} ({device})" if disk else device
 
-    # Network
-
-    @fact
-    def interfaces(self) -> Sequence[Interface]:
-        """Of the recorder's network namespace."""
-        return network.read_interfaces(self.texts, self.hypervisor)
-
-    @fact
-    def tcp(self) -> Tcp | None:
-        """Counters of the target's network namespace."""
-        return network.read_tcp(self.network_deltas)
-
-    @fact
-    def network_deltas(self) -> Mapping[str, int]:
-        """All deltas of net/snmp and net/netstat of the targets' network namespaces, by "Protocol.Counter"."""
-        return network.read_network_deltas(self.texts)
-
-    def network_delta(self, name: str) -> int | None:
-        """Return how far a counter of net/snmp or net/netstat went: "TcpExt.ListenOverflows", "Udp.InErrors"."""
-        return self.network_deltas.get(name)
-
-    @fact
-    def traffic_queues(self) -> Sequence[TrafficQueue]:
-        """Where packets wait to leave the targets' network namespaces."""
-        return read_traffic_queues(self.texts)
-
-    @fact
-    def udp_drops(self) -> Mapping[int, int] | None:
-        """How many datagrams sockets dropped in the window, by local port; None: not recorded."""
-        return read_udp_drops(self.texts)
+    # Locks and competitors
 
     @fact
     def file_locks(self) -> Mapping[str, frozenset[int]]:
         """The processes that hold locks of files at the end, by file: "file:254:0:1234"."""
         return read_file_locks(self.texts)
-
-    @fact
-    def listeners(self) -> Listeners | None:
-        """The sockets the targets listen on; None where none of them could be asked."""
-        return read_listeners(self.texts)
 
     @fact
     def competitors(self) -> Mapping[int, Competitor]:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between the parts of the host facts: facts/list.c says what is wanted, facts/cgroups.c which directories of the
+ * Between the parts of the host facts: facts/list.c and facts/list_answers.c say what is wanted, facts/cgroups.c which directories of the
  * targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file, facts/cpuid.c,
  * facts/nfs_connections.c, facts/listeners.c, facts/traffic_control.c, facts/file_systems.c, facts/user_tasks.c and facts/hotspot.c what is
  * none, facts.c does it in children with a deadline.
@@ -44,6 +44,8 @@ void wanted_free(struct wanted_list *list);
 int facts_list(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
 /* What else the targets' namespaces hold; since 6.18 asking which those are waits for an exec to get through. */
 int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
+/* What of these processes no file tells, the namespaces of the network asked by a socket there. */
+int facts_list_answers(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
 /* The files of the targets' control groups and of all their ancestors that can be seen from here. */
 int facts_list_cgroups(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count);
 

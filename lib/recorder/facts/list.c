@@ -331,19 +331,6 @@ int facts_list(struct wanted_list *list, enum facts_phase phase, const pid_t *pi
 	return err;
 }
 
-/* Of the user of a process, unless that is root, who is held to no limit of tasks. */
-static int add_user_tasks(struct wanted_list *list, pid_t pid)
-{
-	struct stat process;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (stat(path, &process) || !process.st_uid)
-		return 0;
-	snprintf(path, sizeof(path), USER_TASKS_FACT "%u", process.st_uid);
-	return wanted_has(list, path) ? 0 : wanted_add(list, path, 0, NULL);
-}
-
 static int add_traffic_control(struct wanted_list *list, pid_t pid)
 {
 	char path[64];
@@ -368,42 +355,5 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 		if (!err && first_in_namespace(pids, i, "mnt") && !same_namespace(pids[i], "self", "mnt"))
 			err = add_process(list, phase, pids[i], mount_rules, COUNT(mount_rules));
 	}
-	for (size_t i = 0; i < count && !err && phase != FACTS_SERIES; i++) {
-		char path[64];
-
-		snprintf(path, sizeof(path), LISTENERS_FACT "%d", pids[i]);
-		err = wanted_add(list, path, 0, NULL);
-		snprintf(path, sizeof(path), FILE_SYSTEMS_FACT "%d", pids[i]);
-		err = err ?: wanted_add(list, path, 0, NULL);
-	}
-	for (size_t i = 0; i < count && !err && phase == FACTS_END; i++)
-		err = add_user_tasks(list, pids[i]);
-	return err;
-}
-
-static pid_t (*also_looked_at)(size_t n);
-
-void facts_look_also_at(pid_t (*pid)(size_t n))
-{
-	also_looked_at = pid;
-}
-
-static int add_hotspot(struct wanted_list *list, pid_t pid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), HOTSPOT_FACTS "%d", pid);
-	return wanted_has(list, path) || !hotspot_suspected(pid) ? 0 : wanted_add(list, path, 0, NULL);
-}
-
-int facts_list_hotspot(struct wanted_list *list, const pid_t *pids, size_t count)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < count && i < FACTS_PIDS_MAX && !err; i++)
-		err = add_hotspot(list, pids[i]);
-	for (size_t i = 0; also_looked_at && i < FACTS_PIDS_MAX && !err; i++)
-		if (also_looked_at(i) > 0)
-			err = add_hotspot(list, also_looked_at(i));
-	return err;
+	return err ?: facts_list_answers(list, phase, pids, count);
 }
