@@ -313,3 +313,16 @@ def test_a_disk_that_is_slow_is_told_before_what_its_flushes_are_part_of() -> No
     builder.stack("wait", "disk.flush", object="device:254:0", kernel=kernel, count=50, weight="5 s")
     found = finding(on(SSD, builder), "DISK-FLUSH-SLOW")
     assert "is slow at flushes; these are part of copying whole files up" in found.headline
+
+
+def test_many_small_reads_of_one_file_name_it_and_their_size() -> None:
+    """1,536 reads of 4 KiB read as much as 112 of 55 KiB; both "add up"."""
+    builder = Builder().thread("reader", cpu_user="100 ms").row("disk.read", "device:8:0", durations={"400 us": 1536})
+    builder.device("8:0", "read", count=1536, service="400 us")
+    builder.file_read("file:8:0:12:table.sst", 1536 * 4096, size_bytes=48_000_000, waits=1536, waited="600 ms")
+    builder.file_read("file:8:0:13:index", 4096, size_bytes=4096, waits=1, waited="1 ms")
+    found = finding(builder.model(), "DISK-READ-SLOW")
+    assert found.headline.startswith("1,536 reads of table.sst, 4.00 KiB each, on "), found.headline
+    builder.file_read("file:8:0:14:other", 4096, size_bytes=4096, waits=1000, waited="590 ms")
+    builder.file_read("file:8:0:15:third", 4096, size_bytes=4096, waits=1000, waited="590 ms")
+    assert "each, on" not in finding(builder.model(), "DISK-READ-SLOW").headline

@@ -225,9 +225,12 @@ def _files_flushed(recording: Recording, names: object_names.Names) -> list[File
 
 def _files_read(recording: Recording, names: object_names.Names) -> list[FileRead]:
     lines = sorted(recording.files_read, key=lambda line: (-line.sum_ns, -line.bytes, line.object))
-    return [
-        FileRead(names.resolve(line.object), line.waits, line.sum_ns, line.bytes, line.size_bytes) for line in lines
-    ]
+    found = []
+    for line in lines:
+        device, _, name = object_names.file_parts(line.object) or ("", 0, "")
+        sums = (line.waits, line.sum_ns, line.bytes, line.size_bytes)
+        found.append(FileRead(names.resolve(line.object), *sums, device, printable(name)))
+    return found
 
 
 def _threads(books: Sequence[Books], futexes: Futexes, receiving: Receiving) -> list[ThreadLedger]:

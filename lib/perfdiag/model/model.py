@@ -77,6 +77,8 @@ class FileRead:
     waited_ns: int
     read_bytes: int  # brought into the page cache, read-ahead included
     size_bytes: int
+    device: str  # "254:0"
+    name_alone: str  # without its place; "": not known
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,10 @@ class MemoryPolicy(Family):
         0.25,
         "Databases keep their buffers in shared memory; from a quarter of the memory on it is asked whose it is.",
     )
+    main_file_share = share(
+        0.5,
+        "Reads are those of one file where it has half of their waiting.",
+    )
     dropped_again = count(
         2,
         "Somebody who measures drops the page cache once; what does so again in the same window is a job.",

@@ -6,13 +6,14 @@ from dataclasses import replace
 from perfdiag.diagnosis.evidence.disk import journal_waits
 from perfdiag.diagnosis.evidence.disk.amplification import Amplification, amplification
 from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
-from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, Case, Kind, case_of, without_cpus
+from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, READ, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.erasures import erased
 from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushes_shown
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.outages import did_not_answer
 from perfdiag.diagnosis.evidence.disk.part_of_work import as_part_of_work
 from perfdiag.diagnosis.evidence.disk.read_ahead import ReadAhead, small_read_ahead
+from perfdiag.diagnosis.evidence.disk.read_files import read_file
 from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
 from perfdiag.diagnosis.evidence.disk.sync_calls import REMEDY
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
@@ -208,7 +209,9 @@ def _profile(
 
 
 def _of_files(model: Model, kind: Kind, case: Case) -> str:
-    """Return " of counts.db-wal", what is flushed, where that is known."""
+    """Return " of counts.db-wal", what is flushed, or read, where that is known."""
+    if kind is READ:
+        return read_file(model, device_of(case.rows[0]))
     files = flushed_files(model, device_of(case.rows[0])) if kind is FLUSH else ""
     return f" of {files}" if files else ""
 
