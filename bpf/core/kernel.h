@@ -198,6 +198,10 @@ struct restart_block {
 	void *fn;
 };
 
+struct io_context {
+	unsigned short ioprio;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	struct restart_block restart_block;
@@ -208,6 +212,7 @@ struct task_struct {
 	unsigned int on_cpu;
 	int exit_state;
 	int prio;
+	unsigned int policy;
 	unsigned long jobctl;
 	int pid, tgid;
 	int nr_dirtied;
@@ -223,6 +228,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct io_uring_task *io_uring;
+	struct io_context *io_context;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
 	struct bpf_local_storage *bpf_storage;

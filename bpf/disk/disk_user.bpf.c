@@ -21,6 +21,28 @@ struct {
 	__type(value, struct disk_user);
 } disk_users SEC(".maps");
 
+/* As in include/uapi/linux/sched.h. */
+enum { SCHED_FIFO = 1, SCHED_RR, SCHED_IDLE = 5, SCHED_DEADLINE };
+
+#define IO_CLASS_SHIFT 13 /* IOPRIO_CLASS_SHIFT */
+
+/* The class of a thread's I/O: what ionice has set, or else what follows from how it is scheduled (__get_task_ioprio()). */
+static __always_inline __u32 io_class_of(struct task_struct *task)
+{
+	struct io_context *context = LOAD(task_struct, task, io_context);
+	__u32 class = context ? LOAD(io_context, context, ioprio) >> IO_CLASS_SHIFT : IO_CLASS_NONE;
+
+	if (class != IO_CLASS_NONE)
+		return class;
+	switch (LOAD(task_struct, task, policy)) {
+	case SCHED_IDLE: return IO_CLASS_IDLE;
+	case SCHED_FIFO:
+	case SCHED_RR:
+	case SCHED_DEADLINE: return IO_CLASS_REAL_TIME;
+	}
+	return IO_CLASS_BEST_EFFORT;
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio *bio)
 {
@@ -40,6 +62,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 		return 0;
 	if (made && key.pid) {
 		user->kernel_thread = task->flags & PF_KTHREAD ? 1 : 0;
+		user->io_class = io_class_of(task);
 		bpf_probe_read_kernel(user->comm, sizeof(user->comm), LOAD(task_struct, task, group_leader)->comm);
 	}
 	__sync_fetch_and_add(&user->count, 1);

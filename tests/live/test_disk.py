@@ -152,4 +152,27 @@ def test_zeroes_are_written(tmp_path: Path, attach: Attach, cleanup: Cleanup) ->
     cleanup.callback(try_run, "losetup", "--detach", loop)
     recording, pid = recorded_snippet(attach, cleanup, ZEROES, loop)
     (user,) = [row for row in recording.of(schema.DiskUser) if row.pid == pid and row.device.startswith("7:")]
-    assert user.written_bytes == 7 << 20, user
+    assert user.written_bytes == 7 << 20 and user.io_class == "best-effort", user
+
+
+WRITES = """
+import os, sys
+if sys.argv[2] == "ionice":
+    os.system(f"ionice -c 3 -p {os.getpid()}")
+if sys.argv[2] == "idle":
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+print("ready", flush=True)
+sys.stdin.readline()
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+os.write(file, bytes(65536))
+os.fsync(file)
+"""
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("other", "best-effort"), ("ionice", "idle"), ("idle", "idle")])
+def test_the_class_of_io_is_set_or_follows_from_how_a_thread_is_scheduled(
+    policy: str, expected: str, tmp_path: Path, attach: Attach, cleanup: Cleanup
+) -> None:
+    recording, pid = recorded_snippet(attach, cleanup, WRITES, tmp_path / "file", policy)
+    users = [row for row in recording.of(schema.DiskUser) if row.pid == pid]
+    assert users and {row.io_class for row in users} == {expected}, users

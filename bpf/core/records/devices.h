@@ -19,9 +19,13 @@ struct disk_user_key {
 	__u32 pid; /* 0: unknown */
 };
 
+/* As in include/uapi/linux/ioprio.h. */
+enum io_class { IO_CLASS_NONE, IO_CLASS_REAL_TIME, IO_CLASS_BEST_EFFORT, IO_CLASS_IDLE };
+
 struct disk_user {
 	__u64 count, read_bytes, written_bytes;
-	__u32 kernel_thread, padding;
+	__u32 kernel_thread;
+	__u32 io_class; /* enum io_class, when it first asked */
 	char comm[COMM_BYTES];
 };
 

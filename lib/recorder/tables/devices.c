@@ -52,6 +52,12 @@ static void write_devices(struct recorder *recorder)
 	}
 }
 
+static const char *const io_classes[] = {
+	[IO_CLASS_REAL_TIME] = "real-time",
+	[IO_CLASS_BEST_EFFORT] = "best-effort",
+	[IO_CLASS_IDLE] = "idle",
+};
+
 static void write_disk_users(struct recorder *recorder)
 {
 	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.disk_users) };
@@ -65,6 +71,8 @@ static void write_disk_users(struct recorder *recorder)
 		json_u64(json, "pid", key.pid);
 		json_bytes(json, "comm", user.comm, strnlen(user.comm, COMM_BYTES));
 		json_bool(json, "kernel_thread", user.kernel_thread);
+		if (user.io_class < sizeof(io_classes) / sizeof(*io_classes) && io_classes[user.io_class])
+			json_text(json, "io_class", io_classes[user.io_class]);
 		json_u64(json, "count", user.count);
 		json_u64(json, "read_bytes", user.read_bytes);
 		json_u64(json, "written_bytes", user.written_bytes);

@@ -192,7 +192,15 @@ class OtherLines(Exchanging, Threads):
         return self
 
     def disk_user(
-        self, device: str, comm: str, *, read: int = 0, written: int = 0, pid: int | None = None, kernel: bool = False
+        self,
+        device: str,
+        comm: str,
+        *,
+        read: int = 0,
+        written: int = 0,
+        pid: int | None = None,
+        kernel: bool = False,
+        io_class: str | None = None,
     ) -> Self:
         """Add a process that read from a device, or wrote to it, in pieces of 64 KiB."""
         self._lines.append(
@@ -201,6 +209,7 @@ class OtherLines(Exchanging, Threads):
                 pid=self.pid if pid is None else pid,
                 comm=comm,
                 kernel_thread=kernel,
+                io_class=io_class,
                 count=-(-(read + written) // 65_536),
                 read_bytes=read,
                 written_bytes=written,

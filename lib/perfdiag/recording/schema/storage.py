@@ -29,6 +29,7 @@ class DiskUser(Line, tag="disk_user"):
     count: Count  # pieces of I/O, before they are merged into requests
     read_bytes: Count
     written_bytes: Count  # by a kernel thread also what others have dirtied
+    io_class: Word | None = None  # real-time, best-effort, idle: when it first asked; None: not known
 
 
 class FileRead(Line, tag="file_read"):

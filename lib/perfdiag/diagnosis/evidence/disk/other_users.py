@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import Backing, backing
 from perfdiag.diagnosis.evidence.disk.disk_use import WORKERS, DiskUse, User, disk_use
+from perfdiag.diagnosis.evidence.disk.io_class import HeldBack, held_back
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import Evidence, Other, Relation, Remedy
 from perfdiag.diagnosis.significance import fix, percent, size, together
@@ -23,6 +24,7 @@ class Neighbours:
     part: float  # of the bytes, at least
     bytes: int  # moved by the disks for all processes
     users: Sequence[User] = ()  # the largest of the others; none where they were not recorded
+    held_back: HeldBack | None = None  # the target is, by its class of I/O
 
     @property
     def culprit(self) -> User | None:
@@ -36,16 +38,18 @@ class Neighbours:
         return self.culprit.brief if self.culprit else "other processes"
 
     def keeps_busy(self, what: str) -> str:
-        """Return "dd (812) keeps the disk under vda busy"."""
-        if self.culprit is None:
-            return f"Other processes keep {what} busy"
-        several = len(self.culprit.pids) > 1 or self.culprit.comm == WORKERS
-        return f"{self.culprit.brief} keep{'' if several else 's'} {what} busy"
+        """Return "dd (812) keeps the disk under vda busy", or why it goes first there."""
+        several = self.culprit is None or len(self.culprit.pids) > 1 or self.culprit.comm == WORKERS
+        if self.held_back:
+            return self.held_back.headline(what, self.who, several=several)
+        who = self.who[:1].upper() + self.who[1:] if self.culprit is None else self.who
+        return f"{who} keep{'' if several else 's'} {what} busy"
 
     @property
     def sentence(self) -> str:
         """Return "Other processes moved at least 97 % of its 5.82 GiB: dd (812) 5.60 GiB."."""
-        return f"Other processes moved at least {percent(self.part)} of its {size(self.bytes)}{self._names}."
+        classes = f" {self.held_back.sentence}" if self.held_back else ""
+        return f"Other processes moved at least {percent(self.part)} of its {size(self.bytes)}{self._names}.{classes}"
 
     @property
     def _names(self) -> str:
@@ -68,6 +72,8 @@ class Neighbours:
     @property
     def remedy(self) -> Remedy:
         """Return what to do about them, or how to find them where they were not recorded."""
+        if self.held_back:
+            return self.held_back.remedy(self.who, self.culprit.pids[0] if self.culprit else 0)
         if self.culprit:
             return self.culprit.remedy
         return fix(
@@ -106,7 +112,8 @@ def neighbours(model: Model, where: Backing, rows: Sequence[Row]) -> Neighbours 
     least = disk_policy.other_users_share
     if part < least or waits + (pages or 0) >= (1 - least) * requests:
         return None
-    return Neighbours(part, whole, _others(use, whole, own_bytes) if use else ())
+    users = _others(use, whole, own_bytes) if use else ()
+    return Neighbours(part, whole, users, held_back(model, where.disks))
 
 
 def _complete(use: DiskUse | None, counted: int) -> DiskUse | None:

@@ -101,7 +101,7 @@ def _finding(model: Model, account: str, case: Case, ns: int, others: Neighbours
     return conclude(
         model,
         {(account, case.rows[0].key): ns},
-        headline=f"Requests queue at disk {brief(name)}{f' behind those of {others.who}' if others else ''}",
+        headline=_headline(name, others),
         claim=(
             f"Requests to {name} wait {about(queue_ns)} in its queue; the disk needs"
             f" {about(typical_ns(requests.service))}.{f' {others.sentence}' if others else ''}"
@@ -132,6 +132,12 @@ def _finding(model: Model, account: str, case: Case, ns: int, others: Neighbours
         alternatives=[f"a scheduler or I/O priority delays {subject(model)}", "another process streams large files"],
         verify=part_under(model, "queueing", f"request time of {name}", part, disk_policy.queued_share),
     )
+
+
+def _headline(name: str, others: Neighbours | None) -> str:
+    if others and others.held_back:
+        return others.keeps_busy(f"disk {brief(name)}")
+    return f"Requests queue at disk {brief(name)}{f' behind those of {others.who}' if others else ''}"
 
 
 def _explained(case: Case) -> float:

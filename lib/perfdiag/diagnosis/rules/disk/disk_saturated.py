@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import DISK, Requests
 from perfdiag.diagnosis.evidence.disk.device_load import Waited, hardly_waits, waited
-from perfdiag.diagnosis.evidence.disk.other_users import neighbours
+from perfdiag.diagnosis.evidence.disk.other_users import Neighbours, neighbours
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import disk_policy
@@ -115,10 +115,12 @@ def _saturated(model: Model, item: Waited) -> Iterable[Outcome]:
             f" {model.facts.reason('disks') or 'no counters recorded'}",
             "iostat -x 1",
         )
+    others = neighbours(model, item.where, item.rows)
     for load in loads:
         claims = item.claims((1 - 1 / load.in_flight) / len(item.where.disks)) if _full(item, load) else {}
-        if worth(model, sum(claims.values())):
-            yield _finding(model, item, load, claims)
+        # A target that comes last by its I/O class waits at any disk that others keep busy.
+        if worth(model, sum(claims.values())) and not (others and others.held_back):
+            yield _finding(model, item, load, claims, others)
         else:
             text = f"{load.name} busy {percent(min(1.0, load.busy))}, {load.in_flight:.1f} requests in flight"
             yield Check("DISK-SATURATED", text, load.busy, "share", large=load.busy >= disk_policy.saturated_share)
@@ -132,9 +134,8 @@ def _full(item: Waited, load: _Load) -> bool:
     return felt and queued and load.mean_ns >= norm_ns
 
 
-def _finding(model: Model, item: Waited, load: _Load, claims: dict[Claim, int]) -> Finding:
+def _finding(model: Model, item: Waited, load: _Load, claims: dict[Claim, int], others: Neighbours | None) -> Finding:
     per_second, bytes_per_second = load.requests / load.seconds, load.bytes / load.seconds
-    others = neighbours(model, item.where, item.rows)
     return conclude(
         model,
         claims,
