@@ -92,6 +92,7 @@ struct cpu_state {
 	__u64 last_switch;  /* last switch seen at all */
 	__u64 irq_ns;	    /* time in interrupts and softirqs so far, while `follows` */
 	__u64 irq_start;    /* 0: not in one */
+	__u64 timer_start;  /* of a timer in an interrupt of its own, likewise */
 	__u64 softirq_start;
 	__u64 softirq_irq_ns;		/* irq_ns when the softirq began */
 	__u64 samples_since;		/* token bucket for stacks */

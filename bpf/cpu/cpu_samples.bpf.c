@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cpu_samples - which functions does a running thread spend its CPU time in?
+ * cpu_samples - which functions does a running thread spend its CPU time in, and how much of it do timers take that
+ *               interrupt it?
  *
  * HOOKS   tp_btf hrtimer_expire_entry, for the scheduler tick's own timer; with hrtimer_expire_exit, also whether it is
  *         a timer that wakes a thread, or the current task.
@@ -41,6 +42,13 @@ static __always_inline bool is_in_call(struct task_struct *task)
 	return call.number >= 0;
 }
 
+/* What fires within an interrupt or a softirq is part of that.  The tick is part of the work that it interrupts. */
+static __always_inline void begin_timer(struct cpu_state *cpu)
+{
+	if (cpu && cpu->follows && !(cpu->interrupts & (IN_INTERRUPT | IN_SOFTIRQ)))
+		cpu->timer_start = bpf_ktime_get_ns();
+}
+
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 {
@@ -51,8 +59,10 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 
 	if (cpu)
 		cpu->interrupts |= IN_TIMER;
-	if ((__u64)timer->function != knobs.tick_function)
+	if ((__u64)timer->function != knobs.tick_function) {
+		begin_timer(cpu);
 		return 0;
+	}
 	task = bpf_get_current_task_btf();
 	record = record_of(task);
 	if (!record || record->state != STATE_RUNNING)
@@ -92,7 +102,12 @@ int BPF_PROG(hrtimer_expire_exit)
 {
 	struct cpu_state *cpu = this_cpu();
 
-	if (cpu)
-		cpu->interrupts &= ~IN_TIMER;
+	if (!cpu)
+		return 0;
+	cpu->interrupts &= ~IN_TIMER;
+	if (cpu->timer_start) {
+		cpu->irq_ns += bpf_ktime_get_ns() - cpu->timer_start;
+		cpu->timer_start = 0;
+	}
 	return 0;
 }

@@ -124,6 +124,11 @@ class Facts(NetworkFacts):
         """Delta over all CPUs by vector: NET_RX, TIMER, ..."""
         return processor.read_softirqs(self.texts)
 
+    @fact
+    def timer_interrupts(self) -> Sequence[int]:
+        """Delta of each CPU."""
+        return processor.read_timer_interrupts(self.texts)
+
     # Memory
 
     def vmstat_delta(self, name: str) -> int | None:

@@ -1,7 +1,7 @@
 """The CPUs: model, hypervisor, clock source, time taken by the hypervisor."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.facts.texts import Texts, changes, lines_of, number, words_of
@@ -145,6 +145,22 @@ def read_softirqs(texts: Texts) -> Mapping[str, int]:
     """Return the delta of each vector over all CPUs."""
     begin, end = (_vector_sums(texts.text("/proc/softirqs", phase)) for phase in ("begin", "end"))
     return changes(begin, end)
+
+
+def read_timer_interrupts(texts: Texts) -> Sequence[int]:
+    """Return the delta of local timer interrupts of each CPU; empty where it is not known."""
+    begin, end = (_timer_counts(texts.text("/proc/interrupts", phase)) for phase in ("begin", "end"))
+    return [after - before for before, after in zip(begin, end, strict=False) if after >= before]
+
+
+def _timer_counts(text: str | None) -> Sequence[int]:
+    lines = lines_of(text)
+    cpus = len(words_of(lines[0])) if lines else 0
+    for line in lines[1:]:
+        name, _, rest = line.partition(":")
+        if name.strip() == "LOC" or "arch_timer" in rest:
+            return [value for word in words_of(rest)[:cpus] if (value := number(word)) is not None]
+    return []
 
 
 def _vector_sums(text: str | None) -> dict[str, int]:

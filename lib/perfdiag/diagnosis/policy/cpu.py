@@ -116,6 +116,10 @@ class CpuPolicy(Family):
         0.95,
         "A package that draws this much of its power limit is slowed down by the limit.",
     )
+    frequent_timers_per_second = count(
+        2000,
+        "The kernel's tick interrupts a CPU 100 to 1,000 times a second.",
+    )
     irq_usual_share = share(
         0.1,
         "A network server spends about a tenth of its CPU time in interrupts: the rest above it is what a "

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from perfdiag.common.units import duration, plural, share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
+from perfdiag.diagnosis.evidence.cpu.timer_interrupts import frequent_timers
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Finding
@@ -28,7 +29,9 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     if first.id != OWN:  # its headline names the work, or the statement
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''})."
     garbage = ", much of it garbage collection" if collection(model, samples) else ""
-    return f"It is computing: {share(first.share)} of {whole} is own code{garbage}{f' ({where})' if where else ''}."
+    code = f"own code{garbage}{f' ({where})' if where else ''}"
+    timers = frequent_timers(model)
+    return f"It is computing: {share(first.share)} of {whole} is {code}.{f' {timers.sentence}' if timers else ''}"
 
 
 def computes_beside(model: Model, waited_ns: int) -> str:

@@ -7,6 +7,7 @@ from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, called_by, functions_evidence
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
+from perfdiag.diagnosis.evidence.cpu.timer_interrupts import frequent_timers
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject
 from perfdiag.diagnosis.frame import conclude
@@ -89,6 +90,8 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
         top = f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {part} in {own}.{top}"
+    timers = frequent_timers(model)
+    evidence += [timers.evidence] if timers else []
     remedy = fix(f"{cheaper(samples)}, or use more or faster CPUs")
     return conclude(
         model,
@@ -99,7 +102,7 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
         departs=False,
         doubts=[*sample_limits(model, samples), split_limit(error)],
         evidence=evidence,
-        remedies=[*([garbage.remedy] if garbage else []), remedy],
+        remedies=[*([garbage.remedy] if garbage else []), *([timers.remedy] if timers else []), remedy],
         alternatives=[
             "cache misses or a busy sibling hyperthread slow this code (not measured here)",
             *(

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, interrupted
+from perfdiag.diagnosis.evidence.cpu.timer_interrupts import frequent_timers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of
 from perfdiag.diagnosis.evidence.target import CPU, subject
@@ -39,9 +40,9 @@ MOVING_PACKETS = ("", "receiving packets", "the network")  # what interrupts of 
         " profile."
     ),
     measured=(
-        "Time from entry to exit of interrupt and softirq handlers on a CPU with a target thread, without the local"
-        " timer and inter-processor interrupts. Softirq counts by type, packet rates by interface and stack samples"
-        " inside interrupts tell what for."
+        "Time from entry to exit of interrupt, softirq and timer handlers on a CPU with a target thread, without the"
+        " scheduler's tick and inter-processor interrupts. Softirq counts by type, packet rates by interface, rates of"
+        " timer interrupts and stack samples inside interrupts tell what for."
     ),
     alternatives=(
         "A flood of small packets, an emulated network card (VIRT-EMULATED-DEVICE), or other processes' traffic."
@@ -71,14 +72,14 @@ def heavy(model: Model) -> Iterable[Outcome]:
     if part < cpu_policy.irq_usual_share or not worth(model, ns):
         yield Check("CPU-IRQ-HEAVY", f"interrupts {percent(part)} of CPU time", part, "share")
         return
-    loopback, purpose = _loopback(model), _purpose(model)
+    loopback, purpose, timers = _loopback(model), _purpose(model), frequent_timers(model)
     own = loopback is not None and _talks_locally(model)
     loaded = part >= cpu_policy.irq_heavy_share and ns >= cpu_policy.irq_loaded_share * model.window_ns
-    severity = fault(model, ns) if loaded and (purpose or not own) else Severity.INFO
+    severity = fault(model, ns) if loaded and (purpose or timers or not own) else Severity.INFO
     whose = "its own loopback connections" if own else "loopback connections on this host"
     mostly = f", mostly for {whose}" if loopback else ""
     does = f"; {purpose.part} of that is {purpose.name}" if purpose else ""
-    what = purpose.name if purpose else "loopback traffic" if loopback else ""
+    what = purpose.name if purpose else "timers" if timers else "loopback traffic" if loopback else ""
     yield conclude(
         model,
         {"cpu.irq": ns},
@@ -93,10 +94,14 @@ def heavy(model: Model) -> Iterable[Outcome]:
         evidence=[
             Evidence(f"{duration(ns)} of {duration(cpu)} on a CPU", float(ns), "ns", "ledger, irq"),
             *([_samples(purpose)] if purpose else []),
+            *([timers.evidence] if timers else []),
             *_vectors(model),
             *([loopback] if loopback else _packets(model)),
         ],
-        remedies=[fix(purpose.remedy)] if purpose else _local_remedies(own=own) if loopback else _device_remedies(),
+        remedies=[
+            *([fix(purpose.remedy)] if purpose else [timers.remedy] if timers else []),
+            *([] if purpose or timers else _local_remedies(own=own) if loopback else _device_remedies()),
+        ],
         alternatives=["packets of other processes arrive on the same CPU"],
         verify=part_under(model, "interrupts", "CPU time", part, cpu_policy.irq_usual_share),
     )
