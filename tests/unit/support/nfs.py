@@ -42,10 +42,11 @@ def rpc(
     object: str = MOUNT,
     program: str = "nfs",
     bytes: int = 200,
+    received: int = 100,
     errors: int = 0,
     retransmits: int = 0,
 ) -> Builder:
-    """Add the calls of one procedure: how long they were away, and in the queue before; bytes of each."""
+    """Add the calls of one procedure: how long away, in the queue before; bytes sent and received of each."""
     count, wire_ns, longest, buckets = spread(wire)
     queued = nanoseconds(queue)
     return builder.line(
@@ -58,7 +59,7 @@ def rpc(
             errors=errors,
             retransmits=retransmits,
             bytes_sent=bytes * count,
-            bytes_received=100 * count,
+            bytes_received=received * count,
             queue_ns=queued * count,
             wire_ns=wire_ns,
             reply_ns=5_000 * count,

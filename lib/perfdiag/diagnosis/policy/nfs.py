@@ -1,6 +1,6 @@
 """Thresholds of NFS mounts and their servers."""
 
-from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, rate, share
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, rate, share, size_bytes
 
 
 class NfsPolicy(Family):
@@ -38,6 +38,14 @@ class NfsPolicy(Family):
     slowest_bytes_per_second = rate(
         100_000_000,
         "What any link and any disk carries in a second: a call may take as long as its bytes need.",
+    )
+    small_transfer_bytes = size_bytes(
+        65_536,
+        "Clients and servers agree on 64 KiB to 1 MiB for a call unless they are told otherwise.",
+    )
+    full_transfer_share = share(
+        0.9,
+        "Calls that carry so much of what the mount lets them, on average, were cut by it.",
     )
     profile_share = share(
         0.1,

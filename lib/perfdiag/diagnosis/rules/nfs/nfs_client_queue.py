@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.nfs.mount_calls import usual_ns
 from perfdiag.diagnosis.evidence.nfs.mount_sentences import calls_evidence, doubts, mount_evidence, trip_evidence
+from perfdiag.diagnosis.evidence.nfs.small_transfers import small_transfers
 from perfdiag.diagnosis.evidence.nfs.wait_parts import NFS, Use, uses
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import nfs_policy
@@ -67,17 +68,24 @@ def _queued(use: Use) -> Mapping[str, float]:
 def _finding(model: Model, use: Use, parts: Mapping[str, float], claimed_ns: int) -> Finding:
     names = list(dict.fromkeys(name for account in parts for name in use.names(account)))
     queue_ns = usual_ns(use.calls(*names).queue)
-    why, remedies = _why(model, use)
+    (why, remedies), small = _why(model, use), small_transfers(use, names)
     return conclude(
         model,
         use.claims(parts),
-        headline=f"NFS calls to {use.in_brief} queue in this host before they are sent",
-        claim=f"Calls to {use.in_brief} wait {duration(queue_ns)} in the queue of this host{why}.",
-        mechanism=Mechanism.LIMIT,
+        headline=small.headline if small else f"NFS calls to {use.in_brief} queue in this host before they are sent",
+        claim=f"Calls to {use.in_brief} wait {duration(queue_ns)} in the queue of this host{why}."
+        + (f" {small.headline}." if small else ""),
+        mechanism=Mechanism.MANY if small else Mechanism.LIMIT,
         severity=fault(model, claimed_ns),
         doubts=doubts(model, use),
-        evidence=[*calls_evidence(use, names), *_counters(use), *trip_evidence(use), *mount_evidence(use)],
-        remedies=remedies,
+        evidence=[
+            *calls_evidence(use, names),
+            *([small.evidence] if small else []),
+            *_counters(use),
+            *trip_evidence(use),
+            *mount_evidence(use),
+        ],
+        remedies=[small.remedy] if small else remedies,
         alternatives=["CPUs are too busy to send (CPU-CONTENTION)", "a full link"],
         verify=shorter(model, f"calls in the queue to {use.in_brief}", queue_ns, nfs_policy.slow_queue_ns),
     )

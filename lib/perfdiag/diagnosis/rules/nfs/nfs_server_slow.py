@@ -18,6 +18,7 @@ from perfdiag.diagnosis.evidence.nfs.mount_sentences import (
 from perfdiag.diagnosis.evidence.nfs.outages import ANSWERED, gone
 from perfdiag.diagnosis.evidence.nfs.revalidation import forced_by, without
 from perfdiag.diagnosis.evidence.nfs.server_threads import busy_threads
+from perfdiag.diagnosis.evidence.nfs.small_transfers import small_transfers
 from perfdiag.diagnosis.evidence.nfs.wait_parts import COMMIT, METADATA, NFS, READ, WRITE, Use, uses
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, nfs_policy
@@ -149,7 +150,8 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     forced = forced_by(use, use.calls(*dict.fromkeys(names)))
     trips = f"each {duration(use.trip_ns)}" if use.round_trip else "each a round trip"
     told_by_trips = use.far or not case.slow  # else the server takes long for them besides
-    again = ""
+    small = None if case.slow else small_transfers(use, names)
+    again = small.headline if small else ""
     if forced and told_by_trips:
         again = f"Calls to {use.in_brief} ask again what it has told, because of {forced[0]}, {trips}"
     return conclude(
@@ -158,19 +160,21 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
         headline=busy.headline if busy else again or _headline(case),
         claim=_claim(case),
         mechanism=Mechanism.SLOW if case.slow or use.far else Mechanism.MANY,
-        severity=fault(model, claimed_ns) if case.slow else Severity.INFO,
+        severity=fault(model, claimed_ns) if case.slow or small else Severity.INFO,
         doubts=doubts(model, use),
         evidence=[
             waits(together(use.rows_of(case.parts)), "answers"),
             *calls_evidence(use, dict.fromkeys(names)),
             *trip_evidence(use),
             *([busy.evidence] if busy else []),
+            *([small.evidence] if small else []),
             *nfsd_evidence(use),
             *mount_evidence(use),
         ],
         remedies=[
             *([busy.remedy] if busy else []),
             *([without(forced)] if forced else []),
+            *([small.remedy] if small else []),
             *_remedies(use, case),
         ],
         alternatives=[
