@@ -141,11 +141,21 @@ static __always_inline bool sends_unasked(const struct record *record, struct co
 	return true;
 }
 
+static __always_inline void count_unasked(struct connection *connection, __u32 bytes)
+{
+	__sync_fetch_and_add(&inside.unasked, 1);
+	__sync_fetch_and_add(&inside.unasked_bytes, bytes);
+	if (connection->told < 2 && ++connection->told == 2)
+		__sync_fetch_and_add(&inside.unasked_connections, 1);
+}
+
 static __always_inline void send_answer(struct record *record, struct connection *connection,
 					const struct socket_id *id, __u32 bytes, __u64 now)
 {
-	if (sends_unasked(record, connection, id, now))
+	if (sends_unasked(record, connection, id, now)) {
+		count_unasked(connection, bytes);
 		return;
+	}
 	if (answers_another(connection, bytes))
 		COUNT_EXCHANGES(connection, early);
 	note_pause(record, connection, now);

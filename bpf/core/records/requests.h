@@ -210,6 +210,7 @@ struct connection {
 	__u8 settings_looks;	  /* reads left in which to look for the acknowledgement of HTTP/2's settings */
 	__u8 pauses;		  /* in an answer, while its sender had nothing to do, up to 255 */
 	__u8 fresh;		  /* all that was said before is known, and the target said nothing first */
+	__u8 told;		  /* how much of `inside.unasked` was sent here, up to 2 */
 	char beginning[3];
 	struct request_part {
 		__u64 ns;
@@ -307,6 +308,9 @@ struct inside {
 	__u64 accepted;	      /* connections that something was received on, or sent, in the window */
 	__u64 accompanied_ns; /* of requests in progress, as far as there were as many calls at that moment */
 	__u64 alone_ns;	      /* of calls, as far as there were fewer requests at that moment */
+	__u64 unasked;	      /* sends on accepted connections that answer nothing: news, greetings */
+	__u64 unasked_bytes;
+	__u64 unasked_connections; /* that got it more than once */
 	__u64 changed_at;
 	__u64 unseen; /* sockets that were closed in the middle, which nothing told: their requests or calls counted on */
 };

@@ -277,6 +277,9 @@ static void write_inside(struct recorder *recorder)
 	json_u64(json, "accepted", inside->accepted);
 	json_u64(json, "accompanied_ns", inside->accompanied_ns);
 	json_u64(json, "alone_ns", inside->alone_ns);
+	json_u64(json, "unasked", inside->unasked);
+	json_u64(json, "unasked_bytes", inside->unasked_bytes);
+	json_u64(json, "unasked_connections", inside->unasked_connections);
 	json_write(json, &recorder->output);
 }
 

@@ -112,6 +112,7 @@ class Full:
         numbers = {field.name for field in msgspec.structs.fields(schema.Exchange)} - texts
         parts = [[name, 12_345_678] for name in ACCOUNTS[: self.part(len(ACCOUNTS))]]
         yield {"type": "requests_inside", "most": 127, "unseen": 3, "accompanied_ns": S, "alone_ns": S,
+               "unasked": S, "unasked_bytes": S, "unasked_connections": 4096,
                "levels": [[level, S] for level in (*range(1, 32), *range(32, 64, 2), *range(64, 128, 4))]}  # fmt: skip
         fine = [[index, 1000 + index] for index in range(self.part(LATENCY_BUCKETS))]
         for number in range(4096):

@@ -79,6 +79,10 @@ class RequestsPolicy(Family):
         0.8,
         "Requests of one name that take nearly all CPU time of a loop are what the others wait for.",
     )
+    mostly_unasked_share = share(
+        0.8,
+        "Of all sends to clients, and of their bytes: who answers sends little else, who tells news hardly any answer.",
+    )
     blocking_function_share = share(
         0.25,
         "A function is named if it takes this part of the program's samples, by more than their error.",

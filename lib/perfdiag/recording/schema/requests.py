@@ -156,6 +156,10 @@ class RequestsInside(Line, tag="requests_inside"):
     # and the time of these calls, as far as there were fewer requests.
     accompanied_ns: Nanoseconds | None = None
     alone_ns: Nanoseconds | None = None
+    # Sends on accepted connections that answer nothing, as news and greetings; and connections that got several.
+    unasked: Count | None = None
+    unasked_bytes: Count | None = None
+    unasked_connections: Count | None = None
 
 
 class RequestParked(Line, tag="request_parked"):

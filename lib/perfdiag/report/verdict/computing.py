@@ -6,6 +6,7 @@ from perfdiag.common.units import duration, plural, share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
 from perfdiag.diagnosis.evidence.cpu.timer_interrupts import frequent_timers
+from perfdiag.diagnosis.evidence.requests.unasked_sends import mostly_unasked
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Finding
@@ -26,12 +27,15 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     whole = "request time" if model.request_time else "busy time"
     samples = CpuSamples(model)
     where = _where(samples, kernel=first.id == KERNEL)
+    news = mostly_unasked(model)
+    listened = f" {news.told}." if news else ""
     if first.id != OWN:  # its headline names the work, or the statement
-        return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''})."
+        return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''}).{listened}"
     garbage = ", much of it garbage collection" if collection(model, samples) else ""
     code = f"own code{garbage}{f' ({where})' if where else ''}"
     timers = frequent_timers(model)
-    return f"It is computing: {share(first.share)} of {whole} is {code}.{f' {timers.sentence}' if timers else ''}"
+    interrupted = f" {timers.sentence}" if timers else ""
+    return f"It is computing: {share(first.share)} of {whole} is {code}.{interrupted}{listened}"
 
 
 def computes_beside(model: Model, waited_ns: int) -> str:

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, called_by,
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.cpu.timer_interrupts import frequent_timers
 from perfdiag.diagnosis.evidence.fix_checks import less
+from perfdiag.diagnosis.evidence.requests.unasked_sends import Unasked, mostly_unasked
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy
@@ -29,12 +30,13 @@ from perfdiag.model.model import Model
     title="The target computes in its own code",
     accounts=("cpu.user",),
     meaning=(
-        "The target runs its own code for more than half of its busy time, or of its requests. This is a profile, not a"
-        " fault."
+        "The target runs its own code for more than half of its busy time, or of its requests; or own and kernel code"
+        " together, where most of what it sends answers no request. This is a profile, not a fault."
     ),
     measured=(
         "CPU time per thread, split into user and kernel by scheduler ticks. CPU stacks are sampled at the tick; a"
-        " function's share counts samples with it innermost, with a 95 % interval."
+        " function's share counts samples with it innermost, with a 95 % interval. What is sent on accepted connections"
+        " without a request is counted; four fifths of all sends there, and of their bytes, are most of what it sends."
     ),
     alternatives=(
         "A loop that polls a flag in memory looks like computing. Work in step with the tick is sampled wrongly."
@@ -46,25 +48,26 @@ def bound(model: Model) -> Iterable[Outcome]:
     """Join cpu.user with the innermost functions of sampled CPU stacks, over the window."""
     ns = model.ns("cpu.user") - sum(loop.user_ns for loop in spinning(model))
     of_busy = ns / model.busy_ns if model.busy_ns else 0.0
-    share, whole = max((of_busy, "busy time"), (_share_of_requests(model), "request time"))
-    error = split_error(model)
-    if share < cpu_policy.bound_share or not worth(model, ns):
+    share, whole = max((of_busy, "busy time"), (_share_of_requests(model, "cpu.user"), "request time"))
+    error, news = split_error(model), mostly_unasked(model)
+    all_cpu = max(share, _share_of_requests(model, *CPU) if news else 0.0)  # sending is in the kernel
+    if all_cpu < cpu_policy.bound_share or not worth(model, ns):
         cpu = model.ns(*CPU)
         text = f"own code {duration(ns)}, {percent(of_busy)} of busy time"
         if error > cpu_policy.split_unknown_share:
             text = f"user or kernel code {duration(cpu)}, {percent(cpu / model.busy_ns)} of busy time"
         yield Check("CPU-BOUND", text, of_busy, "share")
         return
-    yield _finding(model, ns, f"{percent(share)} of its {whole}", error)
+    yield _finding(model, ns, f"{percent(share)} of its {whole}", error, news)
 
 
-def _share_of_requests(model: Model) -> float:
+def _share_of_requests(model: Model, *accounts: str) -> float:
     """Return the share of requests' time: who waits for a program of its own is busy twice, and the request once."""
     time = model.request_time
-    return time.accounts.get("cpu.user", 0) / time.ns if time and time.ns else 0.0
+    return sum(time.accounts.get(name, 0) for name in accounts) / time.ns if time and time.ns else 0.0
 
 
-def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
+def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | None) -> Finding:
     samples = CpuSamples(model)
     spot, main = samples.hot_spot(), main_work(model, samples)
     evidence = [
@@ -75,12 +78,14 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
             "ledger, split by ticks",
             error=error * model.ns(*CPU),
         ),
+        *([news.evidence] if news else []),
         *_threads(model),
         *_functions(samples),
         *([main.evidence] if main and not spot else []),
         *(_shared_out(samples) if not main and not spot else []),
     ]
     garbage = collection(model, samples)
+    where = _where(garbage is not None, main)
     if garbage:
         evidence.append(garbage.evidence)
     named = samples.hottest(1)
@@ -96,13 +101,13 @@ def _finding(model: Model, ns: int, part: str, error: float) -> Finding:
     return conclude(
         model,
         {"cpu.user": ns},
-        headline=f"{subject(model, begin=True)} computes{_where(garbage is not None, main)}",
+        headline=f"{subject(model, begin=True)} computes{f'; {news.told}' if news else where}",
         claim=claim,
         mechanism=Mechanism.WORK,
         departs=False,
         doubts=[*sample_limits(model, samples), split_limit(error)],
         evidence=evidence,
-        remedies=[*([garbage.remedy] if garbage else []), *([timers.remedy] if timers else []), remedy],
+        remedies=[*(each.remedy for each in (news, garbage, timers) if each), remedy],
         alternatives=[
             "cache misses or a busy sibling hyperthread slow this code (not measured here)",
             *(
