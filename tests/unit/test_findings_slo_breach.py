@@ -188,7 +188,7 @@ def test_requests_that_are_not_answered_at_all_break_the_limit() -> None:
         builder.line(exchange(0, 0, open=3, oldest_ns=oldest_ns))
         return [found.claim for found in findings(builder.model(), ID)]
 
-    assert hanging(4 * S) == ["3 requests on port 8080 not answered when the window ended, the oldest after 4.00 s:"
+    assert hanging(4 * S) == ["3 requests on port 8080 not answered yet when the window ended, the oldest after 4.00 s:"
                               " the limit is 50.0 ms."]  # fmt: skip
     assert not hanging(49_000_000)
 
@@ -209,6 +209,46 @@ def test_requests_whose_clients_left_without_an_answer_break_the_limit(longest_n
         ["50 requests on port 8080 not answered when their connections ended, the oldest after 2.00 s: the limit is"
          " 50.0 ms."] if longest_ns == 2 * S else []
     )  # fmt: skip
+
+
+def hanging(*waits: tuple[str, str], open: int = 1, **fields: Any) -> Builder:
+    """Requests in progress for 4 s, and threads that read some, in such waits when the window ended."""
+    builder = Builder(slo="1 s").thread("accept", rest="net.accept")
+    for account, since in waits:
+        builder.thread("worker", cpu_user="1 ms", rest=account, open=(account, "", since), requests=(1, 0))
+    return builder.line(exchange(0, 0, name="GET /slow", open=open, oldest_ns=4 * S, **fields))
+
+
+def test_a_request_in_progress_has_no_answer_yet_and_its_thread_is_named() -> None:
+    found = finding(hanging(("wait.timer", "3999 ms")).model(), ID)
+    assert found.headline == "1 request GET /slow on port 8080 not answered yet after 4.00 s"
+    assert found.claim == (
+        "1 request GET /slow on port 8080 not answered yet when the window ended, after 4.00 s: the limit is 1.00 s."
+        " Thread worker (101), which reads requests, was then sleeping (wait.timer), for 4.00 s."
+    )
+    several = finding(hanging(("lock.file", "2 s"), ("lock.file", "3 s"), open=5).model(), ID)
+    assert several.headline == "5 requests GET /slow on port 8080 not answered yet, the oldest after 4.00 s"
+    assert (
+        "2 threads that read requests were then waiting for a file lock (lock.file), the longest for" in several.claim
+    )
+    assert all("STILL WAITING" not in remedy.text for remedy in (*found.remedies, *several.remedies))
+    for other in (
+        hanging(("wait.timer", "9 s")),  # since before it came
+        hanging(("wait.timer", "3 s"), ("lock.file", "3 s"), open=2),
+        hanging(("wait.timer", "3 s"), ("wait.timer", "3 s")),
+        hanging(("wait.events", "3 s")),
+    ):
+        assert finding(other.model(), ID).claim.endswith("the limit is 1.00 s.")
+
+
+def test_requests_that_have_just_come_are_not_among_those_without_an_answer() -> None:
+    def told(oldest_ns: int) -> str:
+        builder = Builder(slo="1 s").thread("worker", wait_events="5 s")
+        builder.line(exchange(0, 0, unanswered=2, unanswered_longest_ns=3 * S, open=7, oldest_ns=oldest_ns))
+        return finding(builder.model(), ID).headline
+
+    assert told(S // 2) == "2 requests on port 8080 got no answer"
+    assert told(2 * S) == "9 requests on port 8080 got no answer, or have none yet"
 
 
 def test_waiting_for_work_breaks_no_limit() -> None:

@@ -128,8 +128,8 @@ def test_names_over_their_limit_have_one_finding_together_beyond_the_first_ten(f
     assert len(found) == 11
     said = {
         "over_slo": "190 of 190 requests of 190 more names took longer than their limits.",
-        "open": "570 requests of 190 more names not answered when the window ended, the oldest after 4.00 s: longer"
-        " than their limits.",
+        "open": "570 requests of 190 more names not answered yet when the window ended, the oldest after 4.00 s:"
+        " longer than their limits.",
     }
     assert found[-1].claim == said[next(iter(fields))]
 

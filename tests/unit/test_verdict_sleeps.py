@@ -8,6 +8,7 @@ from perfdiag.diagnosis.rule import Mechanism, Severity
 from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder
+from unit.support.exchanges import exchange
 from unit.support.reports import finding, verdict
 
 S = 1_000_000_000
@@ -102,6 +103,20 @@ def test_a_server_that_waits_in_one_thread_and_sleeps_in_another() -> None:
     assert text.startswith("Thread handler (101) sleeps 9.91 s of 10.0 s on a timer")
     assert "also waits for others (net.receive): if it serves them, this sleep delays them" in text
     assert "Apart from that sleep it waited 10.0 s for work (net.accept), which is idle time, too." in text
+
+
+def test_a_request_that_waits_while_its_thread_sleeps() -> None:
+    """The thread has answered nobody, and waited for nothing but its timer."""
+    builder = Builder().thread("accept", cpu_user="2 ms", rest="net.accept")
+    builder.thread("handler", cpu_user="1 ms", rest="wait.timer", wall="3 s", requests=(1, 0))
+    builder.line(exchange(0, 0, open=1, oldest_ns=3 * S))
+    kind, text = verdict(builder.model())
+    assert kind == Kind.CANNOT_TELL.value
+    assert text.startswith(
+        "Cannot tell whether it is the slow part. 1 request on port 8080 has no answer after 3.00 s."
+    )
+    assert "Thread handler (101) sleeps 3.00 s of 3.00 s on a timer" in text
+    assert "The same thread reads requests: this sleep delays those that it serves." in text
 
 
 def test_one_blocking_sleep_in_an_event_loop() -> None:

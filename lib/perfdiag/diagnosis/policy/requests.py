@@ -50,6 +50,10 @@ class RequestsPolicy(Family):
         0.5,
         "At least this part of the time without a call under way must be in no account that explains it.",
     )
+    written_late_ns = duration_ns(
+        50_000_000,
+        "The rows at the end of a window are written one after the other: so much may lie between two of them.",
+    )
     ended_share = share(
         0.05,
         "Of waits of requests that threads ended, wake-ups told 78 to 101 %; of those that timeouts ended, up to 2 %.",

@@ -84,6 +84,10 @@ def _asleep(it: Situation) -> list[str]:
     return [*it.slept, advice, others, *map(said, it.named(BLOCKED)), *it.end]
 
 
+def _asleep_meanwhile(it: Situation) -> list[str]:
+    return ["Cannot tell whether it is the slow part.", *it.doubts, *it.slept, _advice(it), it.busy]
+
+
 def _parked(it: Situation) -> list[str]:
     who = "".join(map(said, it.named(BLOCKED)))
     none = ": no work came" if it.work_ns and not work.senders(it.model) and not it.model.requests_left else ""
@@ -231,6 +235,13 @@ _ILL = (
     Case[Situation]("most is unknown", _is_unknown, Kind.CANNOT_TELL, _unknown, _largest),
 )
 _IDLE = (
+    Case[Situation](
+        "idle: it sleeps while a request waits",
+        lambda it: it.sleep is not None and it.sleep.serves and it.doubts,
+        Kind.CANNOT_TELL,
+        _asleep_meanwhile,
+        lambda it: it.named(SLEEPS),
+    ),
     Case[Situation]("idle: it sleeps", lambda it: it.sleep, Kind.PROFILE, _asleep, lambda it: it.named(SLEEPS)),
     Case[Situation](
         "idle: threads may be stuck",

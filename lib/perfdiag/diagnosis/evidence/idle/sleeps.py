@@ -47,6 +47,7 @@ class Sleep:
     threads: int
     function: str  # "backoff (app)", "" where no stack tells
     look: str  # "COMMAND shows where", if `function` does not; "" where it does, or nobody is left to be looked at
+    serves: bool  # whether the longest sleeper reads requests
     besides: str  # the account in which the longest sleeper waits for others too, "" where it does not
 
     @property
@@ -59,6 +60,9 @@ class Sleep:
     @property
     def advice(self) -> str:
         """Return who may be delayed by that sleep."""
+        if self.serves:
+            who = "The same thread" if self.threads == 1 else "Such a thread"
+            return f"{who} reads requests: this sleep delays those that it serves."
         if self.besides:
             who = "The same thread" if self.threads == 1 else "Such a thread"
             return f"{who} also waits for others ({self.besides}): if it serves them, this sleep delays them."
@@ -75,8 +79,8 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
     housekeepers = _housekeepers(model)
     sleepers = [t for t in model.threads if t.ns(TIMER) and not {(t.pid, t.tid), (t.pid, 0)} & housekeepers]
     sleepers.sort(key=lambda t: -t.ns(TIMER))
-    if talking and any(t.ns(*_TALKS) for t in model.threads):
-        sleepers = [t for t in sleepers if t.ns(*_TALKS)]
+    if talking and any(map(_talks, model.threads)):
+        sleepers = [t for t in sleepers if _talks(t)]
     ns = sum(t.ns(TIMER) for t in sleepers)
     if not ns or (ns < idle_policy.sleep_alone_share * model.window_ns and ns <= model.busy_ns):
         return None
@@ -98,8 +102,14 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
         threads=number,
         function=function,
         look=f"{command} shows where" if command else "",
+        serves=bool(first.requests_read),
         besides=max((a for a in _TALKS if first.ns(a)), key=lambda account: first.ns(account), default=""),
     )
+
+
+def _talks(thread: ThreadLedger) -> bool:
+    """Return whether a thread waits for others, or reads requests, the wait for which may lie before the window."""
+    return bool(thread.requests_read or thread.ns(*_TALKS))
 
 
 def _of_most(sleepers: list[ThreadLedger]) -> list[ThreadLedger]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import with_stacks
 from perfdiag.diagnosis.evidence.fix_checks import measured
+from perfdiag.diagnosis.evidence.requests.overdue_requests import Limited, not_answered, numbers, overdue, unanswered
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
@@ -15,7 +16,6 @@ from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import REST, beyond, unsure
 from perfdiag.model.waits.idle_runtime_threads import WORK, scheduler_of
-from perfdiag.recording import schema
 from perfdiag.recording.accounts import phrase_of
 
 ID = "SLO-BREACH"
@@ -34,38 +34,23 @@ def slow_requests(model: Model) -> Iterable[Finding]:
     broken.sort(key=lambda pair: -pair[0].line.over_slo)
     for each, ns in broken[:_TOLD]:
         yield _finding(model, each, ns, alone=len(broken) == 1)
-    if rest := [each for each, _ in broken[_TOLD:]]:
-        yield _rest(model, rest)
-    hanging = [pair for pair in limited if _hung_ns(pair[0].line) >= pair[1] and not pair[0].line.over_slo]
-    hanging.sort(key=lambda pair: -_hung_ns(pair[0].line))
+    if broken[_TOLD:]:
+        yield _rest(model, broken[_TOLD:])
+    hanging = overdue([pair for pair in limited if not pair[0].line.over_slo])
     for each, ns in hanging[:_TOLD]:
-        yield _unanswered(model, each, ns)
-    if rest := [each for each, _ in hanging[_TOLD:]]:
-        yield _rest(model, rest)
+        yield unanswered(model, each, ns)
+    if hanging[_TOLD:]:
+        yield _rest(model, hanging[_TOLD:])
 
 
-def _hung_ns(line: schema.Exchange) -> int:
-    """Return how long the longest unanswered request took, as far as it is known; -1 if all were answered."""
-    left_ns = line.unanswered_longest_ns or 0 if line.unanswered else -1
-    return max(left_ns, line.oldest_ns if line.open else -1)
-
-
-def _not_answered(lines: Sequence[schema.Exchange], names: str) -> str:
-    """Return how many requests of these names got no answer, and for how long."""
-    waiting, left = sum(line.open for line in lines), sum(line.unanswered for line in lines)
-    when = " or ".join([*(["the window"] if waiting else []), *(["their connections"] if left else [])])
-    after = f"the oldest after {duration(max(map(_hung_ns, lines)))}"
-    return f"{plural(waiting + left, 'request')} {names} not answered when {when} ended, {after}"
-
-
-def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
+def _rest(model: Model, limited: Sequence[Limited]) -> Finding:
     """Return the finding on the names that have none of their own: all broke their limit."""
-    lines = [each.line for each in exchanges]
+    lines = [each.line for each, _ in limited]
     slow, count = sum(line.over_slo for line in lines), sum(line.count for line in lines)
     names = f"of {plural(len(lines), 'more name')}"
     text = f"{slow:,} of {plural(count, 'request')} {names} took longer than their limits"
     if not slow:
-        text = f"{_not_answered(lines, names)}: longer than their limits"
+        text = f"{not_answered(limited, names)}: longer than their limits"
     return conclude(
         model,
         {},
@@ -78,37 +63,9 @@ def _rest(model: Model, exchanges: Sequence[Exchange]) -> Finding:
         mechanism=Mechanism.MISSED,
         severity=Severity.WARNING,
         doubts=["slow requests of these names are not listed one by one"],
-        evidence=[
-            Evidence(text, float(slow or sum(line.open + line.unanswered for line in lines)), "count", "sockets")
-        ],
+        evidence=[Evidence(text, float(slow or sum(numbers(limited))), "count", "sockets")],
         remedies=[fix("see REQUESTS: perfdiag report FILE --full, or --json for all of them")],
         verify=measured(model, f"no request over its limit, now {slow:,} of {count:,}"),
-    )
-
-
-def _unanswered(model: Model, exchange: Exchange, limit_ns: int) -> Finding:
-    """Return the finding on requests that broke the limit without an answer: they do not count as slow."""
-    line, hung_ns = exchange.line, _hung_ns(exchange.line)
-    text = _not_answered([line], exchange.title)
-    which = "it is unknown how many of them are over the limit" if line.open + line.unanswered > 1 else ""
-    perhaps = line.untimed > 0 and not line.wants_answers  # other messages there had none, and clients went on
-    return conclude(
-        model,
-        {},
-        headline=f"{plural(line.open + line.unanswered, 'request')} {brief(exchange.title)} got no answer",
-        claim=f"{text}: the limit is {duration(limit_ns)}.",
-        mechanism=Mechanism.UNDETERMINED if perhaps else Mechanism.MISSED,
-        severity=Severity.INFO if perhaps else Severity.WARNING,
-        doubts=[which],
-        evidence=[Evidence(text, float(hung_ns), "ns", "sockets")],
-        remedies=[fix("see what the serving threads wait for: STILL WAITING in the report")],
-        alternatives=[
-            "long polling: clients ask ahead and wait",
-            *([f"messages that want no answer, as {plural(line.untimed, 'other')} there had none"] if perhaps else []),
-            *(["clients left before they had sent a whole request"] if line.unanswered else []),
-        ],
-        verify=measured(model, f"all answered within {duration(limit_ns)}"),
-        weight=hung_ns / 2**63,
     )
 
 

@@ -20,7 +20,7 @@ ID = "TARGET-SLEEPS"
     " that checks something from time to time needs no fix.",
     measured="Sleep by thread (wait.timer), if it is 2 % of the window or more than all busy time; sampled stacks"
     " name the function. The clocks of runtimes, and sleeps between attempts to get a database's lock, do"
-    " not count. If the target serves requests, only threads that also talk to others count.",
+    " not count. If the target serves requests, only threads that read some or talk to others count.",
     alternatives="The thread has no other work.",
     remedies="Shorten the sleep, or wait for the event itself.",
     verify="The same work has less wait.timer.",
