@@ -43,6 +43,7 @@ def advice(builder: Builder) -> list[str]:
         ("ovl_lookup_single", "fewer layers"),
         ("fsnotify_set_children_dentry_flags", "dentry-state"),
         ("crypt_convert", "cryptsetup benchmark"),
+        ("btrfs_qgroup_account_extents", "btrfs quota disable"),
         ("squashfs_read_data", "lz4"),
         ("task_numa_work", "numactl"),
         ("copy_net_ns", "reuse them"),

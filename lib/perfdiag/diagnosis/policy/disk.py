@@ -38,6 +38,10 @@ class DiskPolicy(Family):
         0.1,
         "What another process moves of all bytes of a disk, from which on it is named.",
     )
+    layer_work_share = share(
+        0.25,
+        "Of the target's kernel time; what a file system does for so much of it, it does for whoever waits there, too.",
+    )
     erasing_share = share(
         0.5,
         "Discards and zeroes that take the device half of the time of the waits are what these waited behind.",

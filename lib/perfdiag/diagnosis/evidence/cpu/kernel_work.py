@@ -39,9 +39,8 @@ def work(samples: CpuSamples, of: Callable[[schema.Stack], bool] = lambda _: Tru
     """Return the purposes of kernel time, or of some of its samples, the largest first; none from too few samples."""
     counts = _counts(samples, of)
     inside = sum(counts.values())
-    remedies = {kind.name: kind.remedy for kind in KINDS}
     ranked = sorted((item for item in counts.items() if item[0]), key=lambda item: -item[1])
-    return [Work(name, part_of(count, inside), remedies.get(name, "")) for name, count in ranked[:3]]
+    return [Work(name, part_of(count, inside), remedy_of(name)) for name, count in ranked[:3]]
 
 
 @once
@@ -74,7 +73,12 @@ def around(stacks: Sequence[schema.Stack]) -> Kind | None:
 
 
 def _innermost(stack: schema.Stack) -> Sequence[str]:
-    return [name for name in stack.kernel if not name.startswith(_SCHEDULING)][:INNERMOST]
+    return waiting_in(stack)[:INNERMOST]
+
+
+def waiting_in(stack: schema.Stack) -> Sequence[str]:
+    """Return the functions of a wait without those in which every thread gives its CPU up, innermost first."""
+    return [name for name in stack.kernel if not name.startswith(_SCHEDULING)]
 
 
 def _first(kinds: Iterable[Kind], functions: Sequence[str]) -> Kind | None:
@@ -87,6 +91,11 @@ def _of_most(parts: Iterable[tuple[Kind | None, int]]) -> Kind | None:
     weights = sums_by_key(parts)
     most = max(weights, key=lambda kind: weights[kind], default=None)
     return most if 2 * weights[most] > weights.total() else None
+
+
+def remedy_of(name: str) -> str:
+    """Return the remedy of a kind of work, "" where it has none."""
+    return next((kind.remedy for kind in KINDS if kind.name == name), "")
 
 
 def is_known(name: str) -> bool:

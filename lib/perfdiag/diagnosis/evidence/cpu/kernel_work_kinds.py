@@ -15,6 +15,7 @@ LOCK_SPINS = (
 )
 # Kinds that tell what calls to others cost on CPUs.
 LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "receiving packets"
+ENCRYPTION, QUOTAS = "encrypting or decrypting", "accounting btrfs quotas (qgroups)"
 BREAKPOINTS = "breakpoints of a tracer (uprobes) or debugger"
 GENERAL = "make fewer, larger system calls, and reuse memory"
 
@@ -50,6 +51,11 @@ AWAITED = (
         ("__break_lease",),
         "find who holds leases (grep -E 'LEASE|DELEG' /proc/locks: a file server, nfsd), and let it answer the signal"
         " sooner; fs.lease-break-time limits the wait",
+    ),
+    Kind(
+        "until btrfs has room for metadata",
+        ("__reserve_bytes", "handle_reserve_ticket", "wait_reserve_ticket"),
+        "give btrfs unallocated space (btrfs filesystem usage MOUNT), write less at once, or keep fewer snapshots",
     ),
     Kind(
         "asking a program for memory",
@@ -109,7 +115,7 @@ KINDS = (
         "exclude these paths from the scanner that allows each open or read (fanotify)",
     ),
     Kind(
-        "encrypting or decrypting",
+        ENCRYPTION,
         ("crypt_convert", "kcryptd", "fscrypt_", "esp_output", "esp_input", "tls_sw_", "wg_"),
         "see which cipher is used, and whether the CPU has instructions for it: cryptsetup benchmark; cat /proc/crypto",
     ),
@@ -117,6 +123,12 @@ KINDS = (
         "compressing or decompressing",
         ("zram_", "zswap_", "squashfs_", "btrfs_compress", "btrfs_decompress", "z_erofs_", "f2fs_compress"),
         "keep what is read or written often uncompressed, or use a cheaper algorithm (lz4)",
+    ),
+    Kind(
+        QUOTAS,
+        ("btrfs_qgroup_", "qgroup_"),
+        "turn these quotas off where nobody needs the sizes of subvolumes (btrfs quota disable MOUNT), or keep fewer"
+        " snapshots: each commit looks up who shares what has changed",
     ),
     Kind(
         "moving pages between NUMA nodes",

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, READ, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.erasures import erased
 from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushes_shown
+from perfdiag.diagnosis.evidence.disk.layers import Layer, layer_of
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.outages import did_not_answer
 from perfdiag.diagnosis.evidence.disk.part_of_work import as_part_of_work
@@ -103,6 +104,7 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     if judgement is None:
         return None
     severity, claimed, claim, mechanism, headline = judgement
+    layer = None if more else _layer(model, kind, case)
     starved = without_cpus(model) if case.above else ""
     best = Confidence.MEDIUM if starved else Confidence.HIGH
     alternatives = ["other processes use the same disk (all requests are counted together)"]
@@ -116,10 +118,11 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         mechanism=mechanism,
         severity=severity,
         best=best,
-        doubts=[_limit(model, case), LIMIT if others else "", STARVED if starved else ""],
+        doubts=[_limit(model, case), LIMIT if others else "", STARVED if starved else "", layer.doubt if layer else ""],
         evidence=[*(each.evidence for each in (more, little) if each), *_evidence(model, kind, case, others)],
         remedies=[
             *([WHO_HAS_CPUS] if starved else []),
+            *([fix(layer.remedy)] if layer and layer.remedy else []),
             *(each.remedy for each in (more, others, little) if each),
             *_remedies(kind, case, severity),
         ],
@@ -130,6 +133,11 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         verify=_check(model, kind, case),
         others=others.others if others else (),
     )
+
+
+def _layer(model: Model, kind: Kind, case: Case) -> Layer | None:
+    """Return what the waits on one device stand in above it, where that is known."""
+    return layer_of(model, case.where, model.wait_stacks(kind.account, key=case.rows[0].key)) if case.above else None
 
 
 def _check(model: Model, kind: Kind, case: Case) -> str:
@@ -153,7 +161,9 @@ def _judgement(
             above += f" Kernel threads probably wait for CPUs: {starved}."
         disk = f"the disk answers in {about(case.chain.typical_ns)}"
         claim = f"{kind.nouns.capitalize()} on {name} {half}; {disk}.{above}"
-        headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk{_if_fast(model, kind, case)}"
+        layer = _layer(model, kind, case)
+        fast = "" if layer and layer.remedy else _if_fast(model, kind, case)
+        headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk{layer.words if layer else ''}{fast}"
         return fault(model, felt_ns), case.lost_ns, claim, Mechanism.SLOW, headline
     if others:
         long = f"{slow}; " if slow else ""
