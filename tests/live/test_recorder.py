@@ -169,6 +169,15 @@ def test_a_target_that_ends_at_once(start: Start) -> None:
     assert_one_clear_line(done.stderr)
 
 
+def test_a_recorder_in_a_pid_namespace_does_not_say_that_the_target_is_gone() -> None:
+    """Pid 1 there lives: it is the shell, and has another pid in the kernel."""
+    words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", '"$@"; exit $?', "sh", RECORDER]
+    done = subprocess.run([*words, "--pid", "1", "--duration", "1"], capture_output=True, timeout=60, check=False)
+    assert done.returncode == 1 and b"runs in its own pid namespace" in done.stderr, done.stderr
+    assert b"any more" not in done.stderr
+    assert_one_clear_line(done.stderr)
+
+
 def test_a_kernel_thread_is_refused() -> None:
     pid = next(process.pid for process in processes.everyone() if process.comm == "kthreadd")
     done = run_recorder("--pid", pid, "--duration", "1")

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <bpf/libbpf.h>
@@ -20,6 +21,8 @@
 #include "symbols/remembered_maps.h"
 #include "rows/sleepers.h"
 #include "perfdiag.skel.h"
+
+#define HOST_PID_NAMESPACE 0xEFFFFFFC /* PROC_PID_INIT_INO of linux/proc_ns.h */
 
 static int set_targets(struct recorder *recorder)
 {
@@ -125,6 +128,14 @@ static int loop(struct recorder *recorder, int signals)
 	return err;
 }
 
+/* The kernel's programs know other numbers than we do. */
+static bool in_own_pid_namespace(void)
+{
+	struct stat namespace;
+
+	return !stat("/proc/self/ns/pid", &namespace) && namespace.st_ino != HOST_PID_NAMESPACE;
+}
+
 /* A kernel thread has no address space: /proc/PID/statm reads as zeroes. */
 static int explain_no_thread(pid_t pid)
 {
@@ -139,6 +150,16 @@ static int explain_no_thread(pid_t pid)
 			"error: pid %d is a kernel thread (or already dead): it has no time of its own to give back\n",
 			pid);
 		return -EINVAL;
+	}
+	if (in_own_pid_namespace()) {
+		fprintf(stderr,
+			"error: the recorder runs in its own pid namespace, where the kernel's pids are unknown\n"
+			"HINT: start it on the host, or start the container with --pid=host\n");
+		return -EINVAL;
+	}
+	if (process_alive(pid)) {
+		fprintf(stderr, "error: pid %d lives, but the kernel showed none of its threads\n", pid);
+		return -EAGAIN;
 	}
 	fprintf(stderr, "error: no thread of pid %d is there any more\n", pid);
 	return -ESRCH;
