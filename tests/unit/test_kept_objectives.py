@@ -97,6 +97,13 @@ def test_who_has_no_tasks_is_not_sent_to_look_at_them() -> None:
         assert ("goroutine" in found.remedies[0].text) == told, found.remedies
 
 
+def test_where_nothing_was_asked_there_is_nothing_to_hold_against_a_limit() -> None:
+    model = Builder(slo="10 s").thread("app", cpu_user="2 ms", rest="net.accept").model()
+    assert check(model, ID).text == "no operation to hold against 10.0 s"
+    text = plain(assembly.make(model, diagnose(model), RUNBOOKS))
+    assert "IDLE No operation to hold against 10.0 s. No work came." in folded(text)
+
+
 @pytest.mark.parametrize(("timed", "few"), [(0, True), (39, True), (40, False)])
 def test_where_most_requests_are_several_at_once_no_limit_is_kept(timed: int, few: bool) -> None:
     """A server of HTTP/2 was within its limit: "0 of 1 operations over 200 ms"."""

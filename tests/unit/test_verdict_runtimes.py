@@ -53,7 +53,7 @@ def test_goroutines_may_wait_for_each_other() -> None:
     kind, text = verdict(parked(Builder().thread("app"), "app", GO, 500).model())
     assert kind == Kind.PROFILE.value and ACQUITTED not in text
     assert (
-        text.startswith("None of its goroutines could run: no work came, or they wait for each other")
+        text.startswith("None of its goroutines could run: no work came, or they sleep, or wait for each")
         and "pprof" in text
     )
     kind, text = verdict(parked(Builder().thread("app", cpu_user="3 s"), "app", GO, 500).model())

@@ -81,7 +81,8 @@ def _sentences(report: Report) -> list[str]:
     if verdict.status in FAULTS and report.answered:  # the first line of the report says so already
         said = [each for each in said if not each.startswith(f"Its {plural(report.answered.count, 'request')} took ")]
     if verdict.status in (OK, IDLE_WORD):  # that an objective was kept was asked for
-        said = [f"{check.text}." for check in report.checked if check.id == SLO_BREACH][:1] + said
+        kept = [check.text for check in report.checked if check.id == SLO_BREACH][:1]
+        said = [*(f"{text[:1].upper()}{text[1:]}." for text in kept), *said]
     if said and verdict.status == CANNOT_TELL:  # the label says so already
         rest = _CANNOT.sub("", said[0]).strip()
         said[0] = f"{rest[:1].upper()}{rest[1:]}"

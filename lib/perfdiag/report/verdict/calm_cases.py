@@ -105,7 +105,7 @@ def _scheduler(it: Situation) -> list[str]:
     scheduler = work.scheduler(it.model)
     if scheduler is None:
         return []
-    what = "no work came, or they wait for each other or for another process"
+    what = "no work came, or they sleep, or wait for each other or for another process"
     none = f"None of its {scheduler.tasks}s could run: {what}; no thread shows which."
     return [none, to_tell(scheduler.tells), _waited(it), *it.end]
 

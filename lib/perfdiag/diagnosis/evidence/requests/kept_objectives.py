@@ -65,7 +65,9 @@ def kept_operations(model: Model, operations: list[schema.Operation]) -> Check:
     counted = sum(operation.count for operation in operations)
     limit_ns, own = model.header.options.slo_ns, any(is_call(each.name) for each in model.header.options.slo_names)
     limit = "their limits" if own or limit_ns is None else duration(limit_ns)
-    longest = f", longest {duration(max(each.max_ns for each in operations))}" if counted else ""
+    if not counted:
+        return Check(SLO, f"no operation to hold against {limit}{_unseen(model)}", 0.0, "count")
+    longest = f", longest {duration(max(each.max_ns for each in operations))}"
     return Check(
         SLO, f"0 of {counted:,} operations over {limit}{longest}{_rarest(counted)}{_unseen(model)}", 0.0, "count"
     )
