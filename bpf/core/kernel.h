@@ -210,7 +210,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	unsigned int frozen : 1;
 	unsigned int on_cpu;
-	int exit_state;
+	int exit_state, exit_code;
 	int prio;
 	unsigned int policy;
 	unsigned long jobctl;

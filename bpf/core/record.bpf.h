@@ -145,7 +145,7 @@ static long fold_account(__u32 account, struct folding *folding)
 }
 
 /* A thread's last switch: its books go into the ring whole, or, when that is full, into the fold of its process. */
-__weak __noinline int close_record(struct record *record, bool process_ended)
+__weak __noinline int close_record(struct record *record, bool process_ended, __u32 exit_code)
 {
 	struct exit_event *event;
 	struct fold_key key = {};
@@ -157,6 +157,7 @@ __weak __noinline int close_record(struct record *record, bool process_ended)
 	if (event) {
 		head_event(&event->event, EVENT_EXIT, record->tgid, record->tid, record->at);
 		event->process_ended = process_ended;
+		event->exit_code = exit_code;
 		bpf_probe_read_kernel(&event->record, sizeof(event->record), record);
 		bpf_ringbuf_submit(event, process_ended ? BPF_RB_FORCE_WAKEUP : gather());
 		return 0;

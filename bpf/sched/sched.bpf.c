@@ -115,7 +115,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 		chain = chain_of(task);
 		if (chain)
 			spill_reasons(chain, ended ? 0 : record->tgid);
-		close_record(record, ended);
+		close_record(record, ended, task->exit_code);
 		__sync_fetch_and_add(&live_threads, -1); /* last: who sees 0 finds all ends in the ring */
 		return;
 	}

@@ -27,9 +27,12 @@ struct stack_event {
 	__u64 scan[SCAN_WORDS]; /* the top of the user stack, where frame pointers may be missing */
 };
 
+#define CORE_DUMPED 0x80
+
 struct exit_event {
 	struct event event;
-	__u64 process_ended; /* no thread of its process lives on */
+	__u32 process_ended; /* no thread of its process lives on */
+	__u32 exit_code;     /* as of wait(2): the signal that ended it, and CORE_DUMPED */
 	struct record record;
 };
 

@@ -55,6 +55,24 @@ static void write_kill(struct recorder *recorder, const struct kill_event *kill)
 	json_write(json, &recorder->output);
 }
 
+/* Of a process that a signal ended. */
+static void write_signal(struct recorder *recorder, const struct exit_event *exit)
+{
+	int signal = exit->exit_code & 0x7f;
+	const char *name = sigabbrev_np(signal);
+	struct json *json = &recorder->json;
+	char text[32];
+
+	if (!exit->process_ended || !signal || !has_room(recorder))
+		return;
+	snprintf(text, sizeof(text), name ? "SIG%s" : "signal", name);
+	open_event(json, &exit->event, "signal", text, strlen(text));
+	json_u64(json, "signal", signal);
+	json_bool(json, "core_dumped", exit->exit_code & CORE_DUMPED);
+	json_bytes(json, "by_comm", exit->record.process_comm, strnlen(exit->record.process_comm, COMM_BYTES));
+	json_write(json, &recorder->output);
+}
+
 static int on_event(void *context, void *data, size_t size)
 {
 	struct recorder *recorder = context;
@@ -67,6 +85,8 @@ static int on_event(void *context, void *data, size_t size)
 
 		memcpy(&exit, data, size < sizeof(exit) ? size : sizeof(exit));
 		rows_exited(recorder, &exit.record, exit.process_ended);
+		if (!recorder->options.host) /* which has too many to tell each */
+			write_signal(recorder, &exit);
 		if (exit.process_ended)
 			apps_forget(recorder, event->tgid);
 		return 0;

@@ -357,11 +357,11 @@ class OtherLines(Exchanging, Threads):
         )
         return self
 
-    def event(self, name: str, text: str = "", *, pid: int | None = None, at: Time = 0) -> Self:
+    def event(self, name: str, text: str = "", *, pid: int | None = None, at: Time = 0, **more: Any) -> Self:
         """Add a rare event, `at` after the start."""
         pid = self.pid if pid is None else pid
         at_ns = START_NS + nanoseconds(at)
-        self._lines.append(schema.Event(at_ns=at_ns, name=name, pid=pid, tid=pid, text=text))
+        self._lines.append(schema.Event(at_ns=at_ns, name=name, pid=pid, tid=pid, text=text, **more))
         return self
 
 

@@ -93,7 +93,8 @@ class Header(Line, tag="header", kw_only=True):
 
 
 class Event(Line, tag="event"):
-    """Something rare and worth a line: a process replaced by exec, an OOM kill, descriptors refused."""
+    """Something rare and worth a line: a process replaced by exec or ended by a signal, an OOM kill, descriptors
+    refused."""
 
     at_ns: Nanoseconds
     name: Word
@@ -101,7 +102,9 @@ class Event(Line, tag="event"):
     tid: Count
     text: Word
     by_pid: Count = 0  # of an OOM kill: the process that asked for memory; 0: not said
-    by_comm: Comm = ""
+    by_comm: Comm = ""  # its name; of a signal that of the process which it ended
+    signal: Count = 0  # that ended the process
+    core_dumped: bool = False
 
 
 class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):
