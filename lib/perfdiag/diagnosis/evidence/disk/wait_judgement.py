@@ -1,22 +1,21 @@
 """Judge disk waits: is the device slow, a layer above it, or are there many requests?"""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.disk import journal_waits
 from perfdiag.diagnosis.evidence.disk.amplification import Amplification, amplification
 from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, READ, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.erasures import erased
-from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files, flushes_shown
+from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files
 from perfdiag.diagnosis.evidence.disk.layers import Layer, layer_of
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.outages import did_not_answer
 from perfdiag.diagnosis.evidence.disk.part_of_work import as_part_of_work
 from perfdiag.diagnosis.evidence.disk.read_ahead import ReadAhead, small_read_ahead
 from perfdiag.diagnosis.evidence.disk.read_files import read_file
-from perfdiag.diagnosis.evidence.disk.slow_members import slow_member
 from perfdiag.diagnosis.evidence.disk.sync_calls import REMEDY
+from perfdiag.diagnosis.evidence.disk.wait_requests import evidence_of, limit_of, slow_requests
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
 from perfdiag.diagnosis.evidence.locks.wait_paths import behind_ns
 from perfdiag.diagnosis.evidence.target import subject
@@ -25,7 +24,6 @@ from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.rule import (
     Check,
     Confidence,
-    Evidence,
     Finding,
     Mechanism,
     Outcome,
@@ -44,7 +42,6 @@ from perfdiag.diagnosis.significance import (
     together,
     total_ns,
     typical_ns,
-    waits,
     without_rows,
     worth,
 )
@@ -93,7 +90,7 @@ def _nameless(model: Model, kind: Kind) -> Silence | None:
 def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     if _waits_for_journal(model, kind, case):
         return _of_journal(model, kind, case)
-    slow = _slow_requests(model, kind, case)
+    slow = slow_requests(model, kind, case)
     others = neighbours(model, case.where, case.rows) if case.above or slow or _long(kind, case) else None
     if not others and (told := erased(model, kind, case) or did_not_answer(model, kind, case)):
         return told
@@ -118,8 +115,13 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         mechanism=mechanism,
         severity=severity,
         best=best,
-        doubts=[_limit(model, case), LIMIT if others else "", STARVED if starved else "", layer.doubt if layer else ""],
-        evidence=[*(each.evidence for each in (more, little) if each), *_evidence(model, kind, case, others)],
+        doubts=[
+            limit_of(model, case),
+            LIMIT if others else "",
+            STARVED if starved else "",
+            layer.doubt if layer else "",
+        ],
+        evidence=[*(each.evidence for each in (more, little) if each), *evidence_of(model, kind, case, others)],
         remedies=[
             *([WHO_HAS_CPUS] if starved else []),
             *([fix(layer.remedy)] if layer and layer.remedy else []),
@@ -252,8 +254,8 @@ def _of_journal(model: Model, kind: Kind, case: Case) -> Finding:
         mechanism=Mechanism.BUSY,
         severity=fault(model, ns + behind_ns(model, kind.account, case.rows[0].key)),
         best=Confidence.HIGH,
-        doubts=[_limit(model, case)],
-        evidence=_evidence(model, kind, case),
+        doubts=[limit_of(model, case)],
+        evidence=evidence_of(model, kind, case),
         remedies=[fix(journal_waits.REMEDY)],
         alternatives=[journal_waits.ALTERNATIVE],
         verify=_check(model, kind, case),
@@ -264,50 +266,6 @@ def _long(kind: Kind, case: Case) -> bool:
     """Whether waits take longer than a small request may."""
     small = Requests(0, 0, case.wait, case.wait)
     return case.wait_ns >= case.where.norm_ns(small, kind is FLUSH)
-
-
-def _slow_requests(model: Model, kind: Kind, case: Case) -> str:
-    """Return the requests slower than usual for such a disk, "" for none.
-
-    A wait shorter than a request did not wait for it.  A slow array member is a finding of its own.
-    """
-    for operation in reversed(kind.operations):
-        apart = slow_member(model, case.where, operation)
-        alike = replace(case.where, disks=tuple(disk for disk in case.where.disks if disk != apart))
-        requests = alike.requests(model, operation)
-        typical, norm = typical_ns(requests.service), case.where.norm_ns(requests, operation == "flush")
-        if requests.count and typical >= norm and case.wait_ns >= max(norm, typical / 2):
-            return f"{operation.capitalize()} requests take {about(typical)} (usual: up to {duration(norm)})"
-    return ""
-
-
-def _limit(model: Model, case: Case) -> str:
-    if case.chain.count:
-        return ""
-    if not model.measured("block"):
-        return "the device's own times were not measured"
-    lost = model.coverage.lost.get("devices_full", 0)
-    full = f" (the table of devices was full for {lost:,} requests)" if lost else ""
-    return f"no request to the disks under {case.where.name} was seen{full}"
-
-
-def _evidence(model: Model, kind: Kind, case: Case, others: Neighbours | None = None) -> list[Evidence]:
-    found = [waits(case.wait, kind.counted), *([others.evidence] if others else [])]
-    for operation in kind.operations:
-        requests = case.where.requests(model, operation)
-        # What no wait was as long as, somebody else waited for.
-        whose = ", mostly of other processes" if typical_ns(requests.queue) > case.wait.max_ns else ""
-        if requests.count:
-            found.append(
-                Evidence(
-                    f"{requests.count:,} {operation} requests{whose}: {about(typical_ns(requests.queue))} in the queue,"
-                    f" {about(typical_ns(requests.service))} in the device",
-                    float(typical_ns(requests.service)),
-                    "ns",
-                    "block_rq_complete",
-                )
-            )
-    return [*found, *(flushes_shown(model, device_of(case.rows[0])) if kind is FLUSH else [])]
 
 
 def _remedies(kind: Kind, case: Case, severity: Severity) -> list[Remedy]:
