@@ -90,6 +90,12 @@ def causes() -> Iterator[dict[str, Any]]:
         }
 
 
+def members() -> Iterator[dict[str, Any]]:
+    """Waits at thousands of unix sockets, each worth a finding."""
+    for number in range(20_000):
+        yield parked(number, "ipc.unix", 0) | {"object": f"unix:{number}:"}
+
+
 def sessions() -> Iterator[dict[str, Any]]:
     """Of a database with thousands of them."""
     yield {"type": "application", "pid": 100, "kind": "postgresql", "version": "15", "processes": 1, "reads": ""}
@@ -223,7 +229,7 @@ def listening() -> Iterator[dict[str, Any]]:
 SHAPES = {
     **{
         each.__name__: each
-        for each in (because, causes, sessions, pipeline, ring, contended, asking, threads, listening)
+        for each in (because, causes, members, sessions, pipeline, ring, contended, asking, threads, listening)
     },
     "futexes": details("wait.parked", "futex:{:#x}"),
     "devices": details("disk.read", "device:8:{}"),

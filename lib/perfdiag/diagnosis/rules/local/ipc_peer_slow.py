@@ -80,12 +80,12 @@ def _together(model: Model, outside: list[list[Row]]) -> list[list[Row]]:
     """Return the waits by what is told in one finding: ends of which none is worth one, and pipes of which nobody knows
     the other end, as of a process for each request, unless one of them has half of the waiting."""
     large = [rows for rows in outside if worth(model, total_ns(rows))]
-    small = [row for rows in outside if rows not in large for row in rows]
-    nameless = [rows for rows in large if rows[0].account == PIPE and not _waker(rows)]
-    whole_ns = sum(map(total_ns, nameless))
-    many = [rows for rows in nameless if 2 * total_ns(rows) < whole_ns]
-    pooled = [row for rows in many for row in rows]
-    return [*(rows for rows in large if rows not in many), *([pooled] if pooled else []), small]
+    small = [row for rows in outside if not worth(model, total_ns(rows)) for row in rows]
+    named = {id(rows) for rows in large if rows[0].account != PIPE or _waker(rows)}
+    whole_ns = sum(total_ns(rows) for rows in large if id(rows) not in named)
+    alone = [rows for rows in large if id(rows) in named or 2 * total_ns(rows) >= whole_ns]
+    pooled = [row for rows in large if id(rows) not in named and 2 * total_ns(rows) < whole_ns for row in rows]
+    return [*alone, *([pooled] if pooled else []), small]
 
 
 def _waker(rows: list[Row]) -> int:
