@@ -81,13 +81,11 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         *([news.evidence] if news else []),
         *_threads(model),
         *_functions(samples),
-        *([main.evidence] if main and not spot else []),
-        *(_shared_out(samples) if not main and not spot else []),
+        *([] if spot else [main.evidence] if main else _shared_out(samples)),
     ]
-    garbage = collection(model, samples)
+    garbage, timers = collection(model, samples), frequent_timers(model)
     where = _where(garbage is not None, main)
-    if garbage:
-        evidence.append(garbage.evidence)
+    evidence += [each.evidence for each in (garbage, timers) if each]
     named = samples.hottest(1)
     most = [spot] if spot else named
     top = f" {most[0].name} is innermost in {most[0].part} of CPU samples." if most else ""
@@ -95,8 +93,6 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         top = f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {part} in {own}.{top}"
-    timers = frequent_timers(model)
-    evidence += [timers.evidence] if timers else []
     remedy = fix(f"{cheaper(samples)}, or use more or faster CPUs")
     return conclude(
         model,
