@@ -38,7 +38,7 @@ def test_a_real_time_policy(policy: int) -> None:
 def test_the_weights_of_two_control_groups() -> None:
     own = [group(path=f"{ROOT}/invoices", weight=4, usage_ns=0)]
     found = told(weighed=weight(80), cpu_groups=own)
-    assert found.headline.endswith(": its CPU weight is 80, the target's 4")
+    assert found.headline.endswith(": its CPU weight is 80, that of the target 4")
     assert found.remedies[0].text == f"echo 16 > {ROOT}/invoices/cpu.weight"
 
 

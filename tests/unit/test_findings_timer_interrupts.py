@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
 
 from unit.support import Builder
 from unit.support.judging import finding
-from unit.support.reports import made
 
 INTERRUPTS = "           CPU0       CPU1\n  0:         12          0   IO-APIC\n{}"
 LOC = "LOC:      {}      {}   Local timer interrupts\n"
 ARM = " 11:      {}      {}   GICv3  27 Level     arch_timer\n"
+SOFTIRQS = "          CPU0\nNET_RX:    {}\n"
 
 
-def interrupted(per_second: int, line: str = LOC, **accounts: str) -> Builder:
-    builder = Builder().thread("app", **(accounts or {"cpu_user": "8 s"}))
+def interrupted(per_second: int, line: str = LOC, packets: int = 0) -> Builder:
+    builder = Builder().thread("app", cpu_user="6 s", cpu_irq="3 s")
     texts = [INTERRUPTS.format(line.format(count, 100)) for count in (500, 500 + 10 * per_second)]
+    builder.fact("/proc/softirqs", SOFTIRQS.format(0), SOFTIRQS.format(10 * packets))
     return builder.fact("/proc/interrupts", *texts)
 
 
 @pytest.mark.parametrize("line", [LOC, ARM])
-def test_a_target_that_computes_is_told_who_interrupts_it(line: str) -> None:
-    """A profiler at 9,000 Hz took half of its CPU: "it is computing"."""
-    model = interrupted(6200, line).model()
-    text = made(model, *diagnose(model).findings).verdict.text
-    assert "Timers interrupt a CPU 6,200 times a second" in text
-    assert "hrtimer_expire_entry" in finding(model, "CPU-BOUND").remedies[0].text
-
-
-def test_the_tick_is_not() -> None:
-    model = interrupted(1000).model()
-    assert "Timers interrupt" not in made(model, *diagnose(model).findings).verdict.text
-
-
-def test_interrupts_that_take_a_quarter_of_the_cpu_are_the_timers() -> None:
-    found = finding(interrupted(9000, cpu_user="6 s", cpu_irq="3 s").model(), "CPU-IRQ-HEAVY")
+def test_interrupts_that_take_a_quarter_of_the_cpu_are_the_timers(line: str) -> None:
+    """A profiler sampled 9,000 times a second."""
+    found = finding(interrupted(9000, line).model(), "CPU-IRQ-HEAVY")
     assert found.headline.endswith("of the CPU time for timers") and found.severity is Severity.WARNING
     assert "hrtimer_expire_entry" in found.remedies[0].text
+
+
+@pytest.mark.parametrize("builder", [interrupted(1000), interrupted(9000, packets=20_000)])
+def test_neither_the_tick_nor_timers_beside_more_packets(builder: Builder) -> None:
+    found = finding(builder.model(), "CPU-IRQ-HEAVY")
+    assert "timers" not in found.headline and "hrtimer" not in found.remedies[0].text

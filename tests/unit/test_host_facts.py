@@ -329,7 +329,6 @@ def test_a_log_that_was_read_only_once_or_never() -> None:
         "NFSD: starting 10-second grace period (net f0000098)",
         "cgroup: fork rejected by pids controller in #",
         "TCP: out of memory -- consider tuning tcp_mem",
-        "workqueue: drain_vmap_area_work hogged CPU for >10000us 4 times, consider switching to WQ_UNBOUND",
     ],
 )
 def test_trouble_that_no_rule_knows_is_read_out(said: str) -> None:

@@ -29,13 +29,13 @@ KINDS = {
     "filesystem_errors": r"(EXT[234]-fs|XFS|BTRFS|F2FS|JBD2).{0,80}(error|corrupt|abort|shutdown|shut down)|"
     r"[Rr]emounting filesystem read-only|forced readonly",
     "connections_dropped": r"nf_conntrack: table full(?: in netns [0-9]{1,10})?, dropping packet",
-    "neighbours_dropped": r"neighbou?r table overflow",
+    "neighbours_dropped": r"arp_cache: neighbou?r table overflow",
 }
 # What a line has to say, in whatever form, to be read out as it is.
 COMPLAINT = re.compile(
-    r"overflow|\bout of [\w-]+|low water|space mode|grace period|exceed|too many|hogged|limit reached|\bfull\b|"
+    r"overflow|\bout of [\w-]+|low water|space mode|grace period|too many|limit reached|\bfull\b|"
     r"reject|flooding|not enough|no space|timed? ?out|I/O error|fail|abort|reset|offline|degraded|not responding|"
-    r"\bOK\b|lockup|stall|corrupt|read-only|link is down|throttl|unstable|dropping|hardware error",
+    r"lockup|stall|corrupt|read-only|link is down|throttl|unstable|dropping|hardware error",
     re.IGNORECASE,
 )
 NUMBER = re.compile(r"\b(?:0x[0-9a-f]+|[0-9]+)\b")
@@ -72,7 +72,7 @@ class KernelLog:
     resets: Sequence[LogLine]  # of a device, link or host adapter
     filesystem_errors: Sequence[LogLine]  # also: remounted read-only
     connections_dropped: Sequence[LogLine]  # packets of new connections, for which the firewall's table has no room
-    neighbours_dropped: Sequence[LogLine]  # packets to addresses for which the table of neighbours (ARP, NDP) has none
+    neighbours_dropped: Sequence[LogLine]  # packets to addresses for which the table of neighbours (ARP) has no room
     oom_reports: Sequence[OomReport] = ()  # the oldest first
     incomplete: bool = False  # of the window only the newest lines were kept
 

@@ -8,15 +8,20 @@ from perfdiag.facts.texts import Texts, difference
 
 PATTERN = r"/traffic_control/([0-9]{1,10})"  # of the recorder: no file
 TEST_KIND = "netem"  # makes a network slower on purpose
+REFUSING_KINDS = ("clsact", "ingress")  # hold nothing: what they drop is what somebody's filter refuses
 
-# "INTERFACE KIND MAJOR:MINOR RATE DELAY BYTES PACKETS DROPS OVERLIMITS BACKLOG"
-_QUEUE = re.compile(r"([^ \t]{1,64}) ([a-z0-9_]{1,16}) ([0-9a-f]{1,4}:[0-9a-f]{1,4})" + r" ([0-9]{1,20})" * 7)
+# "INTERFACE KIND HANDLE PARENT RATE DELAY BYTES PACKETS DROPS OVERLIMITS BACKLOG"
+_HANDLE = r" ([0-9a-f]{1,4}:[0-9a-f]{1,4})"
+_QUEUE = re.compile(r"([^ \t]{1,64}) ([a-z0-9_]{1,16})" + 2 * _HANDLE + 7 * r" ([0-9]{1,20})")
+_ADDRESS = re.compile(r"([^ \t]{1,64}) address ([0-9a-f.:]{2,45})")
+_NUMBERS = ("rate", "delay_ns", "bytes", "packets", "drops", "held_back", "backlog")
 
 
 @dataclass(frozen=True)
 class TrafficQueue:
     """A queueing discipline of an interface, or a class of htb; `interface` is hostile."""
 
+    pid: int  # of a target in its network namespace
     interface: str
     kind: str  # tbf, htb, fq_codel, pfifo_fast ...
     handle: str  # "1:10"
@@ -24,25 +29,43 @@ class TrafficQueue:
     delay_ns: int  # that it adds to each packet
     drops: int | None  # begin to end; None: one of them is not known
     held_back: int | None  # packets that came too early for the rate, likewise
+    addresses: frozenset[str]  # of the interface
 
 
 def read_traffic_queues(texts: Texts) -> Sequence[TrafficQueue]:
     """Read those of the network namespaces of all targets."""
     found: list[TrafficQueue] = []
-    for path, _ in texts.match(PATTERN):
-        begin, end = (_queues(texts.text(path, phase)) for phase in ("begin", "end"))
+    for path, match in texts.match(PATTERN):
+        text = texts.last(path)
+        begin, end = _queues(texts.text(path, "begin")), _queues(text)
+        addresses = _addresses(text or texts.text(path, "begin"))
         for key, numbers in (end or begin).items():
-            before = begin.get(key, {}) if end else {}
-            changes = [difference(before.get(name), numbers[name]) for name in ("drops", "held_back")]
-            found.append(TrafficQueue(*key, numbers["rate"], numbers["delay_ns"], *changes))
+            before, (interface, kind, handle, _) = begin.get(key, {}) if end else {}, key
+            found.append(
+                TrafficQueue(
+                    pid=int(match[1]),
+                    interface=interface,
+                    kind=kind,
+                    handle=handle,
+                    rate=numbers["rate"],
+                    delay_ns=numbers["delay_ns"],
+                    drops=difference(before.get("drops"), numbers["drops"]),
+                    held_back=difference(before.get("held_back"), numbers["held_back"]),
+                    addresses=frozenset(address for name, address in addresses if name == interface),
+                )
+            )
     return found
 
 
-def _queues(text: str | None) -> dict[tuple[str, str, str], Mapping[str, int]]:
-    names = ("rate", "delay_ns", "bytes", "packets", "drops", "held_back", "backlog")
-    found: dict[tuple[str, str, str], Mapping[str, int]] = {}
+def _queues(text: str | None) -> dict[tuple[str, str, str, str], Mapping[str, int]]:
+    found: dict[tuple[str, str, str, str], Mapping[str, int]] = {}
     for line in (text or "").split("\n"):
         if match := _QUEUE.fullmatch(line):
-            interface, kind, handle, *numbers = match.groups()
-            found[interface, kind, handle] = dict(zip(names, map(int, numbers), strict=True))
+            interface, kind, handle, parent, *numbers = match.groups()
+            found[interface, kind, handle, parent] = dict(zip(_NUMBERS, map(int, numbers), strict=True))
     return found
+
+
+def _addresses(text: str | None) -> list[tuple[str, str]]:
+    matches = (_ADDRESS.fullmatch(line) for line in (text or "").split("\n"))
+    return [(match[1], match[2]) for match in matches if match]

@@ -72,13 +72,17 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         coverage=_coverage(model),
         cost=_cost(model),
         host=header.host(model),
-        versions={
-            "report": __version__,
-            "recording": _text(model.header.perfdiag),
-            "engine": _text(model.header.engine),
-            "recording_schema": str(model.header.schema),
-        },
+        versions=_versions(model),
     )
+
+
+def _versions(model: Model) -> dict[str, str]:
+    return {
+        "report": __version__,
+        "recording": _text(model.header.perfdiag),
+        "engine": _text(model.header.engine),
+        "recording_schema": str(model.header.schema),
+    }
 
 
 def _checked(diagnosis: Diagnosis) -> list[contract.Checked]:

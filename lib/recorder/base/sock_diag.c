@@ -8,35 +8,34 @@
 #include "base/netlink.h"
 #include "base/sock_diag.h"
 
-static int ask(int fd, const struct inet_diag_req_v2 *request, uint8_t family)
+static int dump_family(int fd, const struct inet_diag_req_v2 *request, uint8_t family,
+		       const struct netlink_answer *answer)
 {
 	struct {
 		struct nlmsghdr header;
 		struct inet_diag_req_v2 request;
-	} message = {
-		.header = {
-			.nlmsg_len = sizeof(message),
-			.nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-		},
+	} question = {
+		.header = { .nlmsg_len = sizeof(question), .nlmsg_type = SOCK_DIAG_BY_FAMILY },
 		.request = *request,
 	};
 
-	message.request.sdiag_family = family;
-	message.request.sdiag_protocol = IPPROTO_TCP;
-	return send(fd, &message, sizeof(message), 0) == sizeof(message) ? 0 : -errno;
+	question.request.sdiag_family = family;
+	question.request.sdiag_protocol = IPPROTO_TCP;
+	return netlink_dump(fd, &question.header, answer);
 }
 
+/* Sockets come and go while they are told: that some may be missing is no error. */
 int sock_diag_dump(int fd, const struct inet_diag_req_v2 *request,
 		   void (*each)(const struct nlmsghdr *answer, void *argument), void *argument)
 {
 	static const uint8_t families[] = { AF_INET, AF_INET6 };
+	const struct netlink_answer answer = { SOCK_DIAG_BY_FAMILY, sizeof(struct inet_diag_msg), each, argument };
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families) && !err; i++) {
-		err = ask(fd, request, families[i]);
-		if (!err)
-			err = netlink_read(fd, SOCK_DIAG_BY_FAMILY, each, argument);
+		err = dump_family(fd, request, families[i], &answer);
+		if (err == -EINTR)
+			err = 0;
 	}
 	return err;
 }

@@ -350,7 +350,7 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 
 		if (first && i > 0)
 			err = add_process(list, phase, pids[i], network_rules, COUNT(network_rules));
-		if (!err && first && phase != FACTS_SERIES)
+		if (!err && first)
 			err = add_traffic_control(list, pids[i]);
 		if (!err && first_in_namespace(pids, i, "mnt") && !same_namespace(pids[i], "self", "mnt"))
 			err = add_process(list, phase, pids[i], mount_rules, COUNT(mount_rules));

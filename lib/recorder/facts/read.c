@@ -93,7 +93,7 @@ static bool log_line_matters(const char *line)
 		"unstable",	   "i/o",
 		"overflow",	   "out of ",
 		"low water",	   "space mode",
-		"grace period",	   "exceed",
+		"grace period",	   "hung",
 		"too many",	   "hogged",
 		"limit reached",   "is full",
 		"reject",	   "flooding",
@@ -101,7 +101,7 @@ static bool log_line_matters(const char *line)
 	};
 	/* Secrets, and what anybody can have logged: paths, arguments, packets, and trouble in the name of a process. */
 	static const char *const of_users[] = { "command line",	  ";audit:",	 ";traps:",
-						": segfault at ", ";overlayfs:", " SRC=" };
+						": segfault at ", ";overlayfs:", "SRC=" };
 
 	for (size_t i = 0; i < sizeof(of_users) / sizeof(of_users[0]); i++)
 		if (strcasestr(line, of_users[i]))

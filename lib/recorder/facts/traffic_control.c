@@ -5,8 +5,10 @@
  * setting of this host, however much it looks like a slow network.  No file tells of them; rtnetlink(7) does, as to tc -s.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/if_addr.h>
 #include <linux/pkt_sched.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -106,7 +108,7 @@ static void add_line(struct queues *into, const char *line, int length)
 	into->count++;
 }
 
-/* "INTERFACE KIND MAJOR:MINOR RATE DELAY BYTES PACKETS DROPS OVERLIMITS BACKLOG": bytes a second, nanoseconds, bytes */
+/* "INTERFACE KIND HANDLE PARENT RATE DELAY BYTES PACKETS DROPS OVERLIMITS BACKLOG": bytes a second, nanoseconds, bytes */
 static void add_queue(const struct nlmsghdr *answer, void *argument)
 {
 	const struct tcmsg *message = NLMSG_DATA(answer);
@@ -133,27 +135,69 @@ static void add_queue(const struct nlmsghdr *answer, void *argument)
 		memcpy(&stats, found, bytes < sizeof(stats) ? bytes : sizeof(stats));
 	options = options_of(kind, all);
 	add_line(into, line,
-		 snprintf(line, sizeof(line), "%s %s %x:%x %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %u %u\n",
+		 snprintf(line, sizeof(line), "%s %s %x:%x %x:%x %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %u %u\n",
 			  interface.ifr_name, kind, message->tcm_handle >> 16, message->tcm_handle & 0xffff,
-			  rate_of(kind, options), strcmp(kind, "netem") ? 0 : number(options, TCA_NETEM_LATENCY64),
-			  (uint64_t)stats.bytes, stats.packets, stats.drops, stats.overlimits, stats.backlog));
+			  message->tcm_parent >> 16, message->tcm_parent & 0xffff, rate_of(kind, options),
+			  strcmp(kind, "netem") ? 0 : number(options, TCA_NETEM_LATENCY64), (uint64_t)stats.bytes,
+			  stats.packets, stats.drops, stats.overlimits, stats.backlog));
 }
 
-static int ask(int fd, uint16_t type, int interface)
+/* "INTERFACE address ADDRESS" */
+static void add_address(const struct nlmsghdr *answer, void *argument)
+{
+	const struct ifaddrmsg *message = NLMSG_DATA(answer);
+	int length = (int)answer->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*message));
+	const struct rtattr *attributes = (const void *)(message + 1);
+	size_t bytes, size = message->ifa_family == AF_INET ? 4 : 16;
+	struct ifreq interface = { .ifr_ifindex = message->ifa_index };
+	struct queues *into = argument;
+	char address[INET6_ADDRSTRLEN], line[128];
+	/* Of a point-to-point interface the other attribute is the far end's. */
+	const void *found = netlink_attribute(attributes, length, IFA_LOCAL, size, &bytes)
+				    ?: netlink_attribute(attributes, length, IFA_ADDRESS, size, &bytes);
+
+	if (!found || !inet_ntop(message->ifa_family, found, address, sizeof(address)) ||
+	    ioctl(into->fd, SIOCGIFNAME, &interface))
+		return;
+	add_line(into, line, snprintf(line, sizeof(line), "%s address %s\n", interface.ifr_name, address));
+}
+
+static int dump_queues(struct queues *into, uint16_t question_type, uint16_t type, int interface)
 {
 	struct {
 		struct nlmsghdr header;
 		struct tcmsg message;
 	} question = {
-		.header = {
-			.nlmsg_len = sizeof(question),
-			.nlmsg_type = type,
-			.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-		},
+		.header = { .nlmsg_len = sizeof(question), .nlmsg_type = question_type },
 		.message = { .tcm_family = AF_UNSPEC, .tcm_ifindex = interface },
 	};
+	const struct netlink_answer answer = { type, sizeof(struct tcmsg), add_queue, into };
 
-	return send(fd, &question, sizeof(question), 0) == sizeof(question) ? 0 : -errno;
+	return netlink_dump(into->fd, &question.header, &answer);
+}
+
+static int dump_addresses(struct queues *into)
+{
+	struct {
+		struct nlmsghdr header;
+		struct ifaddrmsg message;
+	} question = {
+		.header = { .nlmsg_len = sizeof(question), .nlmsg_type = RTM_GETADDR },
+		.message = { .ifa_family = AF_UNSPEC },
+	};
+	const struct netlink_answer answer = { RTM_NEWADDR, sizeof(struct ifaddrmsg), add_address, into };
+
+	return netlink_dump(into->fd, &question.header, &answer);
+}
+
+static int dump(struct queues *into)
+{
+	int err = dump_queues(into, RTM_GETQDISC, RTM_NEWQDISC, 0);
+
+	for (size_t i = 0; i < into->classful_count && !err; i++)
+		err = dump_queues(into, RTM_GETTCLASS, RTM_NEWTCLASS, into->classful[i]);
+	/* Without a queue nobody asks whose it is. */
+	return err || !into->count ? err : dump_addresses(into);
 }
 
 void fact_read_traffic_control(const struct wanted *wanted, struct fact_text *fact)
@@ -168,11 +212,6 @@ void fact_read_traffic_control(const struct wanted *wanted, struct fact_text *fa
 	_cleanup_close_ int fd = namespaces_socket(pid, NETLINK_ROUTE, &own, &limit);
 
 	into.fd = fd;
-	err = fd < 0 ? fd : ask(fd, RTM_GETQDISC, 0);
-	err = err ?: netlink_read(fd, RTM_NEWQDISC, add_queue, &into);
-	for (size_t i = 0; i < into.classful_count && !err; i++) {
-		err = ask(fd, RTM_GETTCLASS, into.classful[i]);
-		err = err ?: netlink_read(fd, RTM_NEWTCLASS, add_queue, &into);
-	}
+	err = fd < 0 ? fd : dump(&into);
 	fact->error = -err;
 }

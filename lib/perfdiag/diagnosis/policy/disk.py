@@ -42,6 +42,10 @@ class DiskPolicy(Family):
         0.25,
         "Of the target's kernel time; what a file system does for so much of it, it does for whoever waits there, too.",
     )
+    several_erasures = count(
+        3,
+        "One or two long discards are those that a disk without an answer had to do at that time.",
+    )
     erasing_share = share(
         0.5,
         "Discards and zeroes that take the device half of the time of the waits are what these waited behind.",

@@ -51,6 +51,18 @@ class NetworkPolicy(Family):
         10,
         "A few connects that fail happen wherever somebody restarts.",
     )
+    own_drops_least = factor(
+        0.5,
+        "Where a queue of this host dropped half as many packets as segments were sent again, most were lost there.",
+    )
+    own_drops_most = factor(
+        4,
+        "A queue that dropped four times as many packets as segments were sent again mostly dropped others'.",
+    )
+    queued_segments = count(
+        4,
+        "An acknowledgement of one or two segments can come late with the answer; a queue holds several.",
+    )
     shaped_round_trip_share = share(
         0.5,
         "Where what is in flight takes half of the round trip at a shaper's rate, that is where most of it waits.",

@@ -20,6 +20,7 @@ LONG_NS = 10_000_000
 # A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
 BOUND = "net.request"
 # Who is in one of these takes up whatever it listens to.  A request that lies unread meanwhile is none of that.
+ANSWERS = "net.receive"
 LISTENS = ("wait.events", "net.accept", "wait.work", BOUND)
 
 
@@ -121,9 +122,15 @@ def error_of(exchanges: Sequence[Exchange]) -> float:
     return min(1.0, error_ns / delay_ns) if delay_ns else 0.0
 
 
+def _listens(part: Part, listens: Collection[str]) -> bool:
+    """Return whether the reader listened to something else: for an answer, if it was the reader that waited for it, not
+    another thread behind which it was blocked."""
+    return part.root in listens and (part.root != ANSWERS or part.account == ANSWERS)
+
+
 def met_at_loops(parts: Sequence[Part], listens: Collection[str] = LISTENS) -> Met:
     """Return what requests met that waited for event loops, which listen also while requests are under way."""
-    return _met((part, bool(part.named) and part.named not in listens, part.root in listens) for part in parts)
+    return _met((part, bool(part.named) and part.named not in listens, _listens(part, listens)) for part in parts)
 
 
 def met_at_workers(parts: Sequence[Part], listens: Collection[str] = LISTENS) -> Met:
@@ -137,7 +144,7 @@ def met_at_workers(parts: Sequence[Part], listens: Collection[str] = LISTENS) ->
         others = bool(part.named) and part.named not in listens and (not part.served or part.left)
         return part.named in KEPT_FROM or others
 
-    return _met((part, is_passed(part), not _is_taken(part) and part.root in listens) for part in parts)
+    return _met((part, is_passed(part), not _is_taken(part) and _listens(part, listens)) for part in parts)
 
 
 def _met(parts: Iterable[tuple[Part, bool, bool]]) -> Met:

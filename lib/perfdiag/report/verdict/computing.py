@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from perfdiag.common.units import duration, plural, share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
-from perfdiag.diagnosis.evidence.cpu.timer_interrupts import frequent_timers
 from perfdiag.diagnosis.evidence.requests.unasked_sends import mostly_unasked
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import cpu_policy
@@ -33,9 +32,7 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''}).{listened}"
     garbage = ", much of it garbage collection" if collection(model, samples) else ""
     code = f"own code{garbage}{f' ({where})' if where else ''}"
-    timers = frequent_timers(model)
-    interrupted = f" {timers.sentence}" if timers else ""
-    return f"It is computing: {share(first.share)} of {whole} is {code}.{interrupted}{listened}"
+    return f"It is computing: {share(first.share)} of {whole} is {code}.{listened}"
 
 
 def computes_beside(model: Model, waited_ns: int) -> str:
@@ -68,7 +65,7 @@ def _inside(samples: CpuSamples, hot: Sequence[Hot]) -> str:
     module whose code is hot all over, as an interpreter's."""
     told = {leaf.name for leaf in hot} | {leaf.nameless_of for leaf in hot}
     path = [each.name for each in samples.hot_path() if each.name not in told and module_of(each.name) not in told]
-    return f", inside {path[0]}" if path else ""
+    return f", inside {path[0]}" if path and all(samples.is_inside(leaf, path[0]) for leaf in hot) else ""
 
 
 def _named(code: Hot) -> str:

@@ -43,14 +43,14 @@ AWAITED = (
     Kind(
         "waiting for an NFS server that asks to try later",
         ("nfs4_delay", "nfs4_handle_exception"),
-        "see on the server why: a grace period after its restart (/proc/fs/nfsd/v4_end_grace ends it), or a client"
+        "see on the server why: a grace period after its restart, in which clients claim what they had, or a client"
         " that keeps a delegation of the file",
     ),
     Kind(
         "until another process gives a lease of the file up",
         ("__break_lease",),
-        "find who holds leases (grep -E 'LEASE|DELEG' /proc/locks: a file server, nfsd), and let it answer the signal"
-        " sooner; fs.lease-break-time limits the wait",
+        "find who holds leases (grep -E 'LEASE|DELEG' /proc/locks: a file server, nfsd), and why it is slow to do so;"
+        " fs.lease-break-time limits the wait",
     ),
     Kind(
         "until btrfs has room for metadata",
@@ -101,11 +101,10 @@ KINDS = (
         ("ovl_lookup",),
         "give the image fewer layers (squash it), or keep what is searched on a volume: a name that is not there is"
         " asked of all layers",
-        whole=True,
     ),
     Kind(
         "going through the names that are remembered of a directory",
-        ("fsnotify_set_children_dentry_flags", "__fsnotify_update_child_dentry_flags", "d_walk", "shrink_dcache_"),
+        ("fsnotify_set_children_dentry_flags", "__fsnotify_update_child_dentry_flags"),
         "look up fewer names that do not exist in one directory (the fifth number of /proc/sys/fs/dentry-state), or"
         " begin with a new directory",
     ),

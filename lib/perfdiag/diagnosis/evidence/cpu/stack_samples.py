@@ -156,6 +156,15 @@ class CpuSamples:
             rest = [(names, count) for names, count in rest if first not in names]
         return found
 
+    def is_inside(self, leaf: Hot, caller: str) -> bool:
+        """Return whether most samples that stand in some code have a function of the target's own on their stack."""
+        own = [stack for stack in self.stacks if stack.user and not stack.kernel and self._is(leaf, stack)]
+        inside = [stack for stack in own if caller in map(plain, scripts.own_callers(scripts.code(stack)))]
+        return 2 * sum(stack.count for stack in inside) > sum(stack.count for stack in own)
+
+    def _is(self, leaf: Hot, stack: schema.Stack) -> bool:
+        return plain(self._innermost(stack)[0]) == leaf.name
+
     def callers(self, number: int = 2) -> list[str]:
         """Return through which of the target's own functions most samples of the hottest one came, innermost first:
         those that half of them have on their stack.  A scan finds what earlier calls left as well, but not so often."""

@@ -17,11 +17,6 @@ class TimerInterrupts:
     per_second: float
 
     @property
-    def sentence(self) -> str:
-        """Return it in words: an interrupt takes more than its handler, which alone is timed."""
-        return f"Timers interrupt a CPU {self.per_second:,.0f} times a second, and take an unknown part of that."
-
-    @property
     def evidence(self) -> Evidence:
         """Return the number that carries it."""
         text = f"{self.per_second:,.0f} timer interrupts a second on the CPU that had most"
@@ -37,7 +32,9 @@ class TimerInterrupts:
 
 
 def frequent_timers(model: Model) -> TimerInterrupts | None:
-    """Return the timer interrupts where they come more often than any tick, None where they do not, or nobody knows."""
+    """Return the timer interrupts where they come more often than any tick and than packets are received, None where
+    they do not, or nobody knows."""
     most = max(model.facts.timer_interrupts, default=0)
     per_second = most * 1e9 / model.window_ns if model.window_ns else 0.0
-    return TimerInterrupts(per_second) if per_second >= cpu_policy.frequent_timers_per_second else None
+    fewer = most < model.facts.softirqs.get("NET_RX", 0)
+    return TimerInterrupts(per_second) if not fewer and per_second >= cpu_policy.frequent_timers_per_second else None

@@ -1,6 +1,6 @@
 """Who asked disks for how much: the target, other processes, and kernel threads, which work for somebody."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key
@@ -26,6 +26,7 @@ class User:
     pids: Sequence[int]  # the one that moved most first
     bytes: int
     kernel_thread: bool
+    writes: bool  # most of it
 
     @property
     def name(self) -> str:
@@ -38,7 +39,7 @@ class User:
     @property
     def for_nobody(self) -> bool:
         """Return whether it is a kernel thread whose work no process has asked for."""
-        return self.kernel_thread and self.comm == _INITIALIZER
+        return self.kernel_thread and self.comm == _INITIALIZER and self.writes  # it reads the bitmaps of old ones
 
     @property
     def brief(self) -> str:
@@ -119,9 +120,10 @@ def _group(line: schema.DiskUser) -> tuple[str, bool]:
     return WORKERS if kernel and line.comm.startswith(WORKERS) else line.comm, kernel
 
 
-def _user(comm: str, lines: Iterable[schema.DiskUser], *, kernel_thread: bool) -> User:
+def _user(comm: str, lines: Sequence[schema.DiskUser], *, kernel_thread: bool) -> User:
     sums = sums_by_key((line.pid, moved_bytes(line)) for line in lines)
-    return User(comm, sorted(sums, key=lambda pid: (-sums[pid], pid)), sum(sums.values()), kernel_thread)
+    pids, whole = sorted(sums, key=lambda pid: (-sums[pid], pid)), sum(sums.values())
+    return User(comm, pids, whole, kernel_thread, 2 * sum(line.written_bytes for line in lines) > whole)
 
 
 def moved_bytes(line: schema.DiskUser) -> int:

@@ -17,7 +17,11 @@ def erased(model: Model, kind: Kind, case: Case) -> Finding | None:
     of, ns, name = case.where.requests(model, *ERASES), total_ns(case.rows), case.where.name
     each_ns = typical_ns(of.service)
     usual_ns = max(case.where.norm_ns(Requests(0, 0, of.queue, of.service)), disk_policy.erasure_of_wait * case.wait_ns)
-    if not of.count or each_ns < usual_ns or of.service.sum_ns < disk_policy.erasing_share * ns:
+    if (
+        of.count < disk_policy.several_erasures
+        or each_ns < usual_ns
+        or of.service.sum_ns < disk_policy.erasing_share * ns
+    ):
         return None
     text = f"{of.count:,} discards and zeroes, {size(of.bytes)}, took the device {duration(of.service.sum_ns)}"
     return conclude(
@@ -27,7 +31,7 @@ def erased(model: Model, kind: Kind, case: Case) -> Finding | None:
         claim=f"{text}, {about(each_ns)} each; {kind.nouns} on {name} wait behind them.",
         mechanism=Mechanism.BUSY,
         severity=fault(model, ns),
-        doubts=["who asked for discards, and whether that was the target, was not recorded"],
+        doubts=["who asked for discards was not recorded"],
         evidence=[Evidence(text, float(of.service.sum_ns), "ns", "block_rq_complete"), waits(case.wait, kind.counted)],
         remedies=[
             fix(

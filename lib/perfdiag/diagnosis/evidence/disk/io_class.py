@@ -44,9 +44,8 @@ class HeldBack:
             return fix(f"give {who} the usual I/O class: ionice -c 2 -p {pid or 'PID'}")
         now = f"ionice -c 2 -p $(ls /proc/{self.pid}/task), and " if self.pid else ""
         return fix(
-            f"give {self.whose[:1].lower()}{self.whose[1:]} the usual I/O class: {now}ionice -c 2 where it is started"
-            f" (a cron job, IOSchedulingClass= of its unit, chrt -i); give {who} class idle: ionice -c 3 -p"
-            f" {pid or 'PID'}"
+            f"give {self.whose[:1].lower()}{self.whose[1:]} the usual I/O class, unless it is meant to go last:"
+            f" {now}ionice -c 2 where it is started (a cron job, IOSchedulingClass= of its unit, chrt -i)"
         )
 
 

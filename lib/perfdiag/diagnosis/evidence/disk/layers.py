@@ -38,7 +38,7 @@ def layer_of(model: Model, where: Backing, stacks: Sequence[schema.Stack]) -> La
         return Layer(": dm-crypt encrypts it", remedy, "how long encryption takes was not measured")
     share = parts_of_work(model).get(QUOTAS, 0.0)
     if share >= disk_policy.layer_work_share and _is_on_btrfs(model, where):
-        doubt = "that these waits are for the same work is inferred from what the target itself computes in the kernel"
+        doubt = "that these waits are for the same work is inferred from CPU samples of the kernel"
         return Layer(f": {QUOTAS} takes {percent(share)} of kernel time", remedy_of(QUOTAS), doubt)
     function = "" if around(stacks) else _of_most(stacks)
     if kind := awaited_in(function):

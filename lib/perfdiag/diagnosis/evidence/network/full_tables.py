@@ -77,10 +77,15 @@ NEIGHBOURS = Table(
 )
 
 
-def full_table(model: Model) -> FullTable | None:
-    """Return the full table, None if the kernel did not say in the window that one is."""
+def full_table(model: Model, *, several_peers: bool = False) -> FullTable | None:
+    """Return the full table, None if the kernel did not say in the window that one is.
+
+    Only several peers at once can be thought to have no entry in the ARP table: one alone may be behind a router, or
+    have had its entry before.
+    """
     log = model.facts.kernel_log
-    lines = {CONNECTIONS: log.connections_dropped, NEIGHBOURS: log.neighbours_dropped} if log else {}
+    lines = {CONNECTIONS: log.connections_dropped} if log else {}
+    lines |= {NEIGHBOURS: log.neighbours_dropped} if log and several_peers else {}
     told = {table: sum(line.in_window is True for line in said) for table, said in lines.items()}
     table = max(told, key=lambda each: told[each], default=None)
     if table is None or not told[table]:

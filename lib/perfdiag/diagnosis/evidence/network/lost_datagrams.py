@@ -36,6 +36,7 @@ def lost_datagrams(model: Model) -> Lost | None:
     lines = [each.line for each in model.exchanges if each.line.direction in DIRECTIONS]
     received, sent = sum(line.untimed for line in lines), sum(line.unawaited for line in lines)
     dropped = model.facts.network_delta("Udp.RcvbufErrors") or 0
+    dropped -= sum((model.facts.udp_drops or {}).values())  # of sockets that live on: they are told apart
     arrived = model.facts.network_delta("Udp.InDatagrams")
     of_others = arrived is None or 2 * received < arrived or dropped <= sent
     few = dropped < max(network_policy.udp_drops, network_policy.udp_drops_share * (dropped + received))

@@ -1,18 +1,21 @@
 """Queues of this host in which packets wait before they go out: shapers, and what drops or delays on purpose."""
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix, plain
-from perfdiag.facts.traffic_control import TEST_KIND, TrafficQueue
+from perfdiag.facts.traffic_control import REFUSING_KINDS, TEST_KIND, TrafficQueue
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
 _PROBE = "rtnetlink (tc -s qdisc)"
 _SEGMENT_BYTES = 1448  # of a segment on Ethernet: TCP's own size of them is not recorded
 _PREFIXES = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
+_USUAL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of an interface: one of a container may be a command
 
 
 @dataclass(frozen=True)
@@ -35,23 +38,30 @@ class Shaper:
     @property
     def remedy(self) -> Remedy:
         """Return what ends it."""
-        interface = plain(self.queue.interface)
-        return fix(
-            f"raise its rate, or remove it if nobody needs it (tc qdisc show dev {interface}; tc qdisc del dev"
-            f" {interface} root): then nothing limits other traffic either"
-        )
+        return fix(f"raise its rate, or remove it if nobody needs it: {_shown(self.queue)}")
 
 
 def shaper_of(model: Model, socket: schema.Socket) -> Shaper | None:
-    """Return the shaper of this host that takes most of a round trip for what a connection has in flight: a queue
-    elsewhere holds packets back as well, but not for the time that they take at the rate of this one."""
-    for queue in sorted(model.facts.traffic_queues, key=lambda each: -(each.held_back or 0)):
-        if not queue.rate or queue.held_back == 0:
-            continue
-        ns = socket.in_flight * _SEGMENT_BYTES * 1_000_000_000 // queue.rate
-        if ns >= network_policy.shaped_round_trip_share * socket.rtt_us * 1000:
-            return Shaper(queue)
-    return None
+    """Return the shaper on a connection's way out that takes most of a round trip for what the connection has in
+    flight; None where there is none, or several could be it.
+
+    A queue elsewhere holds packets back as well, but not for the time that they take at the rate of this one.
+    """
+    found = [
+        queue
+        for queue in _on_the_way(model, [socket])
+        if queue.rate
+        and queue.held_back != 0
+        and socket.in_flight * _SEGMENT_BYTES * 1_000_000_000 // queue.rate
+        >= network_policy.shaped_round_trip_share * socket.rtt_us * 1000
+    ]
+    return Shaper(found[0]) if len(found) == 1 else None
+
+
+def _on_the_way(model: Model, sockets: Collection[schema.Socket]) -> list[TrafficQueue]:
+    """Return the queues of the interfaces that have the local addresses of connections."""
+    own = {socket.local.rpartition(":")[0].strip("[]") for socket in sockets}
+    return [queue for queue in model.facts.traffic_queues if own & queue.addresses]
 
 
 @dataclass(frozen=True)
@@ -71,16 +81,17 @@ class Dropping:
     @property
     def remedy(self) -> Remedy:
         """Return what ends it."""
-        interface = plain(self.queue.interface)
-        return fix(f"make the queue longer, or its rate higher, or remove it: tc -s qdisc show dev {interface}")
+        return fix(f"make the queue longer, or its rate higher: {_shown(self.queue)}")
 
 
-def dropping_here(model: Model, sent_again: int) -> Dropping | None:
-    """Return the queue of this host that dropped most packets in the window, None where those are fewer than half of
-    the segments that were sent again: then most were lost elsewhere."""
-    queues = [Dropping(queue, queue.drops) for queue in model.facts.traffic_queues if queue.drops]
-    most = max(queues, key=lambda each: each.drops, default=None)
-    return most if most and 2 * most.drops >= sent_again else None
+def dropping_here(model: Model, sockets: Collection[schema.Socket], sent_again: int) -> Dropping | None:
+    """Return the queue on the way of these connections that dropped about as many packets as they sent segments again:
+    far fewer were lost elsewhere, and far more were mostly others'."""
+    queues = [queue for queue in _on_the_way(model, sockets) if queue.kind not in REFUSING_KINDS]
+    dropping = [Dropping(queue, queue.drops) for queue in queues if queue.drops]
+    most = max(dropping, key=lambda each: each.drops, default=None)
+    least, largest = sent_again * network_policy.own_drops_least, sent_again * network_policy.own_drops_most
+    return most if most and least <= most.drops <= largest else None
 
 
 def on_purpose(model: Model) -> str:
@@ -98,6 +109,12 @@ def on_purpose(model: Model) -> str:
 def name_of(queue: TrafficQueue) -> str:
     """Return "tbf on eth0"."""
     return f"{queue.kind} on {plain(queue.interface)}"
+
+
+def _shown(queue: TrafficQueue) -> str:
+    """Return the command that shows it, in its namespace; without a name that a shell could take for more."""
+    device = f" dev {queue.interface}" if _USUAL_NAME.fullmatch(queue.interface) else ""
+    return f"nsenter -t {queue.pid} -n tc -s qdisc show{device}"
 
 
 def bits(bytes_per_second: int) -> str:

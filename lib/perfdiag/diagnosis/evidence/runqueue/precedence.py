@@ -24,17 +24,21 @@ def ahead(model: Model, competitor: int) -> tuple[Ahead, str] | None:
     seen = model.facts.competitors.get(competitor)
     if seen is not None and seen.policy in REAL_TIME:
         return Ahead.REAL_TIME, "it has a real-time policy"
-    if "" in idle_class(model).values():
+    waiting = max(model.threads, key=lambda thread: thread.ns("runq.busy"), default=None)
+    pid = waiting.pid if waiting else 0
+    if idle_class(model).get(pid) == "":
         return Ahead.TARGET_YIELDS, f"{subject(model)} is SCHED_IDLE"
-    if yields := yielding(model):
-        return Ahead.TARGET_YIELDS, f"{subject(model)} runs at nice {max(yields.values())}"
+    if nice := yielding(model).get(pid):
+        return Ahead.TARGET_YIELDS, f"{subject(model)} runs at nice {nice}"
     if seen is None:
         return None
     if weights := _weights(model, seen):
         own, theirs = weights
         more = theirs >= runqueue_policy.weight_felt_factor * own
-        return (Ahead.WEIGHT, f"its CPU weight is {theirs}, the target's {own}") if more else None
-    return (Ahead.NICE, f"it runs at nice {seen.nice}") if not seen.weighed and (seen.nice or 0) < 0 else None
+        return (Ahead.WEIGHT, f"its CPU weight is {theirs}, that of {subject(model)} {own}") if more else None
+    by_session = model.facts.sysctl("kernel/sched_autogroup_enabled") == "1"
+    first = not by_session and not seen.weighed and (seen.nice or 0) < 0
+    return (Ahead.NICE, f"it runs at nice {seen.nice}") if first else None
 
 
 def _weights(model: Model, seen: Competitor) -> tuple[int, int] | None:

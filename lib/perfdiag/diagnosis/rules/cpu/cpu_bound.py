@@ -7,7 +7,6 @@ from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, called_by, functions_evidence
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
-from perfdiag.diagnosis.evidence.cpu.timer_interrupts import frequent_timers
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.requests.unasked_sends import Unasked, mostly_unasked
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject
@@ -83,9 +82,9 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         *_functions(samples),
         *([] if spot else [main.evidence] if main else _shared_out(samples)),
     ]
-    garbage, timers = collection(model, samples), frequent_timers(model)
+    garbage = collection(model, samples)
     where = _where(garbage is not None, main)
-    evidence += [each.evidence for each in (garbage, timers) if each]
+    evidence += [garbage.evidence] if garbage else []
     named = samples.hottest(1)
     most = [spot] if spot else named
     top = f" {most[0].name} is innermost in {most[0].part} of CPU samples." if most else ""
@@ -103,7 +102,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         departs=False,
         doubts=[*sample_limits(model, samples), split_limit(error)],
         evidence=evidence,
-        remedies=[*(each.remedy for each in (news, garbage, timers) if each), remedy],
+        remedies=[*(each.remedy for each in (news, garbage) if each), remedy],
         alternatives=[
             "cache misses or a busy sibling hyperthread slow this code (not measured here)",
             *(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, interrupted
-from perfdiag.diagnosis.evidence.cpu.timer_interrupts import frequent_timers
+from perfdiag.diagnosis.evidence.cpu.timer_interrupts import TimerInterrupts, frequent_timers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of
 from perfdiag.diagnosis.evidence.target import CPU, subject
@@ -72,14 +72,15 @@ def heavy(model: Model) -> Iterable[Outcome]:
     if part < cpu_policy.irq_usual_share or not worth(model, ns):
         yield Check("CPU-IRQ-HEAVY", f"interrupts {percent(part)} of CPU time", part, "share")
         return
-    loopback, purpose, timers = _loopback(model), _purpose(model), frequent_timers(model)
+    loopback, purpose = _loopback(model), _purpose(model)
+    timers = frequent_timers(model) if not purpose and not loopback else None
     own = loopback is not None and _talks_locally(model)
     loaded = part >= cpu_policy.irq_heavy_share and ns >= cpu_policy.irq_loaded_share * model.window_ns
-    severity = fault(model, ns) if loaded and (purpose or timers or not own) else Severity.INFO
+    severity = fault(model, ns) if loaded and (purpose or not own) else Severity.INFO
     whose = "its own loopback connections" if own else "loopback connections on this host"
     mostly = f", mostly for {whose}" if loopback else ""
     does = f"; {purpose.part} of that is {purpose.name}" if purpose else ""
-    what = purpose.name if purpose else "timers" if timers else "loopback traffic" if loopback else ""
+    what = purpose.name if purpose else "loopback traffic" if loopback else "timers" if timers else ""
     yield conclude(
         model,
         {"cpu.irq": ns},
@@ -98,10 +99,7 @@ def heavy(model: Model) -> Iterable[Outcome]:
             *_vectors(model),
             *([loopback] if loopback else _packets(model)),
         ],
-        remedies=[
-            *([fix(purpose.remedy)] if purpose else [timers.remedy] if timers else []),
-            *([] if purpose or timers else _local_remedies(own=own) if loopback else _device_remedies()),
-        ],
+        remedies=_remedies(purpose, timers, own=own, local=loopback is not None),
         alternatives=["packets of other processes arrive on the same CPU"],
         verify=part_under(model, "interrupts", "CPU time", part, cpu_policy.irq_usual_share),
     )
@@ -133,6 +131,14 @@ def _waits_locally(model: Model) -> bool:
     connections = connections_of(model)
     keys = {row.key for row in model.rows if row.account.startswith("net.")}
     return any(peer_of(key) is not None and connections.near(key) for key in keys)
+
+
+def _remedies(purpose: Work | None, timers: TimerInterrupts | None, *, own: bool, local: bool) -> list[Remedy]:
+    if purpose:
+        return [fix(purpose.remedy)]
+    if local:
+        return _local_remedies(own=own)
+    return [*([timers.remedy] if timers else []), *_device_remedies()]
 
 
 def _local_remedies(*, own: bool) -> list[Remedy]:

@@ -13,6 +13,7 @@ from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome
 from perfdiag.diagnosis.significance import duration, fault, fix, little, worth
 from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import any_begins
+from perfdiag.recording import schema
 
 # Functions that walk directory entries; nothing else calls them.
 WALKING = (
@@ -95,11 +96,17 @@ def huge(model: Model) -> Iterable[Outcome]:
         samples = f", {taken.inside.count:,} of {taken.samples.count:,} CPU samples"
         yield little(model, "DIR-HUGE", "directories", taken.total_ns, samples)
         return
-    layered = taken.samples.inside(LAYERS)
+    layered = taken.samples.part(_in_layers)
     if 2 * layered.count >= taken.inside.count > 0:  # CPU-KERNEL-HEAVY names the overlay
         yield Check("DIR-HUGE", f"{layered} of CPU samples look names up in layers of an overlay", 0.0, "share")
         return
     yield _finding(model, taken)
+
+
+def _in_layers(stack: schema.Stack) -> bool:
+    """Return whether a sample looks a name up for an overlay, and walks no directory of a layer for it."""
+    looks_up = any_begins(stack.kernel, LAYERS) and any_begins(stack.kernel, LOOKING_UP)
+    return looks_up and not any_begins(stack.kernel, WALKING)
 
 
 @dataclass(frozen=True)

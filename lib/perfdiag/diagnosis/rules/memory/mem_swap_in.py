@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
-from perfdiag.diagnosis.evidence.memory.host_memory import hidden_evidence, hidden_words, less_on_host
+from perfdiag.diagnosis.evidence.memory.host_memory import LARGEST, hidden_evidence, hidden_words, less_on_host
 from perfdiag.diagnosis.evidence.memory.refaults import reclaimed
 from perfdiag.diagnosis.evidence.target import subject, sysctl
 from perfdiag.diagnosis.frame import conclude
@@ -19,6 +19,7 @@ from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
     fine,
+    fix,
     size,
     together,
     total_ns,
@@ -78,11 +79,12 @@ def swap_in(model: Model) -> Iterable[Outcome]:
     if by_request:
         text = f"{stolen:,} pages reclaimed for lack of memory (whole host)"
         evidence.append(Evidence(text, float(stolen or 0), "count", "/proc/vmstat"))
-    evidence += hidden_evidence(model)
+    short_now = bool(out) and not by_request
+    evidence += hidden_evidence(model) if short_now else []
     yield conclude(
         model,
         claims_of(rows),
-        headline=f"{subject(model, begin=True)} waits for its memory in swap{hidden_words(model)}",
+        headline=f"{subject(model, begin=True)} waits for its memory in swap{hidden_words(model) if short_now else ''}",
         claim=(
             f"{subject(model, begin=True)} waited {duration(taken_ns)} for its own memory in swap."
             f"{_when(out, by_request=by_request)}"
@@ -90,7 +92,7 @@ def swap_in(model: Model) -> Iterable[Outcome]:
         mechanism=Mechanism.LIMIT,
         doubts=["" if out is not None else "/proc/vmstat has no swap counters: a present shortage is unknown"],
         evidence=evidence,
-        remedies=_swap_remedies(model, short_now=bool(out) and not by_request),
+        remedies=_swap_remedies(model, short_now=short_now),
         alternatives=[f"a cgroup limit swaps {subject(model)} out", "a slow swap device"],
         verify=checked("vmstat 1", "si and so stay at 0"),
     )
@@ -108,7 +110,7 @@ def _when(out: int | None, *, by_request: bool) -> str:
 
 def _swap_remedies(model: Model, *, short_now: bool) -> list[Remedy]:
     swap = model.facts.swap
-    remedies = less_on_host(model)
+    remedies = less_on_host(model) if short_now else [fix(LARGEST)]
     if short_now and swap and swap.swappiness is not None and swap.swappiness > LOW_SWAPPINESS:
         remedies.insert(0, sysctl("vm.swappiness", LOW_SWAPPINESS, swap.swappiness))
     return remedies

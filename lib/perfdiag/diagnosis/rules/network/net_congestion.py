@@ -32,7 +32,7 @@ RECEIVE = "net.receive"
     " packets queue on the path. A fault needs a round trip of twice the shortest, or retransmissions; for"
     " a peer on this host, retransmissions, or a round trip of over 51 ms, as no late acknowledgement makes it."
     " Of waits for an answer to what was sent, the part that the round trip is longer than the shortest, from 51 ms"
-    " on: the peer's programs have no part in it. The ends of answers that wait here meanwhile count as well."
+    " on, while several segments are in flight. The ends of answers that wait here meanwhile count as well."
     " Shapers of this host are looked for in its queueing disciplines.",
     alternatives="Packets are lost for other reasons (radio, a bad cable); a short burst after an idle time.",
     remedies="Send less, more evenly, or over another path; keep the window after idle times.",
@@ -60,9 +60,10 @@ def _held_ns(model: Model, rows: Sequence[Row], socket: schema.Socket) -> int:
     if rows[0].account != RECEIVE:
         return held_ns(rows, socket, _waits(model, socket))
     whole, shortest_ns, ns = together(rows), round_trip_ns([socket]), socket.rtt_us * 1000
-    if shortest_ns is None or ns < DELAY_NS[1] or not queues(model, socket):
+    late = shortest_ns is not None and ns >= DELAY_NS[1] and queues(model, socket)
+    if shortest_ns is None or not late or socket.in_flight < network_policy.queued_segments:
         return 0
-    asked = max(0, whole.count - (socket.waits_unasked or 0))
+    asked = 0 if socket.waits_unasked is None else max(0, whole.count - socket.waits_unasked)
     return min(whole.sum_ns, asked * (ns - shortest_ns))
 
 

@@ -107,7 +107,7 @@ def _ailment(connects: Connects) -> Hashable:
 
 def _finding(model: Model, group: Sequence[Connects]) -> Finding:
     """Return the finding on one peer, or on several that are alike."""
-    first, full = group[0], full_table(model)
+    first, full = group[0], full_table(model, several_peers=len(group) > 1)
     name, took_ns = _names(group), sum(max(each.waited_ns, each.took_ns) for each in group)
     tried = full if full and (first.none_succeeded or first.retried) else None
     headline, claim, mechanism = _told(model, group, name, took_ns)

@@ -81,7 +81,7 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
     seen = sum(socket.retransmits_seen for socket in sockets.values())
     taken_ns, answers_ns = sum(cause[3] for cause in causes), held_ns(model, lost=True)
     whole = together([row for cause in causes for row in cause[1]])
-    here = dropping_here(model, seen)
+    here = dropping_here(model, sockets.values(), seen)
     evidence = [
         Evidence(f"{seen:,} segments to {named(causes)} sent again", float(seen), "count", "tcp_retransmit_skb"),
         waits(whole, "waits on these connections"),

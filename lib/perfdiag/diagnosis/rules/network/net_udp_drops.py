@@ -120,7 +120,7 @@ def _of_namespace(model: Model, lost: Lost) -> Finding:
         mechanism=Mechanism.LIMIT,
         severity=Severity.WARNING,
         doubts=[
-            "the kernel counts these drops for all sockets of the network namespace, not for the target's",
+            "the kernel counts these drops for all sockets of the network namespace together",
             guessed if lost.sleepers else "",
         ],
         evidence=[Evidence(f"{lost.dropped:,} dropped (RcvbufErrors)", float(lost.dropped), "count", "net/snmp")],

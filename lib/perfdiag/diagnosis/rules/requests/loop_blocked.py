@@ -161,7 +161,8 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     remedy = "move long work to a worker thread or process, or return to the loop in between"
     unsure = _unsure(model, samples, functions)
     evidence = [*functions_evidence(functions), *_inside(samples)]
-    kind = scheduler_of(row.key for row in model.rows_of(WORK))
+    readers = {thread.pid for thread in model.threads if thread.requests_read}
+    kind = scheduler_of(row.key for row in model.rows_of(WORK) if row.pid in readers)
     if kind and kind.limit:
         return _taken_up(kind, culprit, evidence, unsure)
     return _HeldUp(f"{claim}{serving}", remedy, evidence, unsure, headline=f"{headline}{serving}")
