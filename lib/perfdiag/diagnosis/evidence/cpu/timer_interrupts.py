@@ -7,7 +7,7 @@ from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix
 from perfdiag.model.model import Model
 
-_WHICH = "tracepoint:timer:hrtimer_expire_entry { @[ksym(args.function)] = count(); }"
+_WHICH = "tracepoint:timer:hrtimer_expire_entry { @[ksym(args->function)] = count(); }"
 
 
 @dataclass(frozen=True)

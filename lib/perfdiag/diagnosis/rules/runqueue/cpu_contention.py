@@ -262,7 +262,7 @@ def _kernel_work(comm: str, pids: Sequence[int]) -> str:
     """Return how to find what a kernel thread works for: its priority is no remedy."""
     look = f"cat /proc/{pids[0]}/stack, several times" if pids and pids[0] else "perf record -a -g"
     if comm.startswith("kworker/"):
-        probe = "tracepoint:workqueue:workqueue_execute_start { @[ksym(args.function)] = count(); }"
+        probe = "tracepoint:workqueue:workqueue_execute_start { @[ksym(args->function)] = count(); }"
         look = f"bpftrace -e '{probe}'"
     elif comm.startswith("ksoftirqd/"):
         look = "mpstat -I SCPU 1"
