@@ -273,7 +273,7 @@ SLICE, SERVICE = "/sys/fs/cgroup/batch.slice", "/sys/fs/cgroup/batch.slice/repor
     [
         ({"stat": stat(7)}, "renice -n 10 -p $(ls /proc/7/task) (now nice 0)"),
         ({"stat": stat(7, nice=19)}, "chrt -a -i -p 0 7 (now nice 19)"),
-        ({"stat": stat(7, nice=0, policy=1)}, "chrt -a -o -p 0 7 (now of a real-time policy)"),
+        ({"stat": stat(7, nice=0, policy=1)}, "chrt -a -o -p 0 7 (now real-time)"),
         (
             {"stat": stat(7), "autogroup": "/autogroup-9 nice 0\n"},
             "echo 10 >/proc/7/autogroup (now nice 0 as a session)",

@@ -47,7 +47,7 @@ def test_a_host_that_drops_connections_itself_is_told_before_the_peer() -> None:
     builder.fact(LOG, "6,7,1,-;x\n", "6,7,1,-;x\n" + FULL.format(8) + FULL.format(9))
     limit = "/proc/sys/net/netfilter/nf_conntrack_max"
     found = finding(builder.fact(limit, "4096\n", "4096\n").model(), ID)
-    assert found.headline == "This host drops new connections: its conntrack table (4,096 entries) is full"
+    assert found.headline == "This host's conntrack table (4,096 entries) is full: it drops new connections"
     assert found.mechanism is Mechanism.LIMIT and "4,096 entries" in found.claim
     assert any("logged 2 times" in each.text and each.probe == LOG for each in found.evidence)
     raised = found.remedies[0]
@@ -233,6 +233,6 @@ def test_a_full_table_of_neighbours_is_the_cause_for_all_of_them() -> None:
     line = "6,{},24877597,-;neighbour: arp_cache: neighbor table overflow!\n"
     builder = many(7).fact(LOG, "6,7,1,-;x\n", "6,7,1,-;x\n" + line.format(8) + line.format(9))
     found = finding(builder.fact("/proc/sys/net/ipv4/neigh/default/gc_thresh3", "1024\n", "1024\n").model(), ID)
-    said = "This host drops packets to addresses it has not met yet: its ARP table (1,024 entries) is full"
+    said = "This host's ARP table (1,024 entries) is full: it drops packets to new addresses"
     assert found.headline == said and found.mechanism is Mechanism.LIMIT
     assert found.remedies[0].text == "sysctl -w net.ipv4.neigh.default.gc_thresh3=4096"

@@ -32,7 +32,7 @@ def test_a_shaper_of_this_host_is_named_before_the_peer() -> None:
     assert found.headline == "Packets queue on this host: tbf on eth0 lets 4 Mbit/s out"
     assert found.mechanism is Mechanism.BUSY and found.severity is Severity.WARNING
     assert found.remedies[0].text.endswith("nsenter -t 100 -n tc -s qdisc show dev eth0")
-    assert any("1,340 packets came too early" in each.text for each in found.evidence), found.evidence
+    assert any("1,340 packets over its rate" in each.text for each in found.evidence), found.evidence
     assert "NET-PEER-SLOW" not in [each.id for each in diagnose(model).findings]
 
 

@@ -47,9 +47,9 @@ AWAITED = (
         " that keeps a delegation of the file",
     ),
     Kind(
-        "until another process gives a lease of the file up",
+        "until another process gives up its file lease",
         ("__break_lease",),
-        "find who holds leases (grep -E 'LEASE|DELEG' /proc/locks: a file server, nfsd), and why it is slow to do so;"
+        "find who holds leases: grep -E 'LEASE|DELEG' /proc/locks (a file server, nfsd), and why they answer late;"
         " fs.lease-break-time limits the wait",
     ),
     Kind(
@@ -99,8 +99,8 @@ KINDS = (
     Kind(
         "looking names up in each layer of an overlay",
         ("ovl_lookup",),
-        "give the image fewer layers (squash it), or keep what is searched on a volume: a name that is not there is"
-        " asked of all layers",
+        "give the image fewer layers (squash it), or keep what is searched on a volume: a missing file is looked"
+        " up in every layer",
     ),
     Kind(
         "going through the names that are remembered of a directory",

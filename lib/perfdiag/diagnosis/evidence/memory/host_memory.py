@@ -1,7 +1,7 @@
 """Memory of the host that no list of processes shows: huge pages that nobody uses, tmpfs and shared memory."""
 
 from perfdiag.diagnosis.policy import memory_policy
-from perfdiag.diagnosis.rule import Evidence, Remedy, RemedyKind
+from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix, size
 from perfdiag.model.model import Model, once
 
@@ -27,13 +27,11 @@ def less_on_host(model: Model) -> list[Remedy]:
     unused, total = _unused_huge_pages(model)[0], model.facts.meminfo("HugePages_Total") or 0
     if not unused:
         return [fix(LARGEST)]
-    fewer = Remedy(
-        RemedyKind.RISKY,
-        f"give back huge pages that nobody uses: sysctl -w vm.nr_hugepages={total - unused} (now {total})",
-        risk="a database, virtual machine or DPDK that starts later may want them, and the kernel may not find as many"
-        " again until a reboot",
+    fewer = (
+        "find out who the huge pages are for: a database, virtual machines or DPDK that start later need them, and may"
+        f" not get as many again until a reboot; if nobody: sysctl -w vm.nr_hugepages={total - unused} (now {total})"
     )
-    return [fix(LARGEST), fewer]
+    return [fix(fewer), fix(LARGEST)]
 
 
 def hidden_evidence(model: Model) -> list[Evidence]:

@@ -34,7 +34,7 @@ class FullTable:
     @property
     def headline(self) -> str:
         """Return it in one line."""
-        return f"This host drops {self.table.drops}: its {self._name} is full"
+        return f"This host's {self._name} is full: it drops {self.table.drops}"
 
     @property
     def sentence(self) -> str:
@@ -70,7 +70,7 @@ CONNECTIONS = Table(
 NEIGHBOURS = Table(
     name="ARP table",
     logged="neighbor table overflow!",
-    drops="packets to addresses it has not met yet",
+    drops="packets to new addresses",
     setting="net/ipv4/neigh/default/gc_thresh3",
     empty="see who is in it (ip neigh), and have fewer addresses on one network; raise gc_thresh1 and gc_thresh2"
     " likewise",

@@ -32,13 +32,15 @@ class Shaper:
     @property
     def evidence(self) -> Evidence:
         """Return the number that carries it."""
-        held = f", {self.queue.held_back:,} packets came too early" if self.queue.held_back else ""
+        held = f", {self.queue.held_back:,} packets over its rate (overlimits)" if self.queue.held_back else ""
         return Evidence(f"{self.words}{held}", 8.0 * self.queue.rate, "bit/s", _PROBE)
 
     @property
     def remedy(self) -> Remedy:
         """Return what ends it."""
-        return fix(f"raise its rate, or remove it if nobody needs it: {_shown(self.queue)}")
+        return fix(
+            f"raise its rate (tc qdisc change), or remove it if nobody needs it (tc qdisc del); {_shown(self.queue)}"
+        )
 
 
 def shaper_of(model: Model, socket: schema.Socket) -> Shaper | None:
@@ -81,7 +83,7 @@ class Dropping:
     @property
     def remedy(self) -> Remedy:
         """Return what ends it."""
-        return fix(f"make the queue longer, or its rate higher: {_shown(self.queue)}")
+        return fix(f"make the queue longer, or its rate higher (tc qdisc change); {_shown(self.queue)}")
 
 
 def dropping_here(model: Model, sockets: Collection[schema.Socket], sent_again: int) -> Dropping | None:
@@ -114,7 +116,7 @@ def name_of(queue: TrafficQueue) -> str:
 def _shown(queue: TrafficQueue) -> str:
     """Return the command that shows it, in its namespace; without a name that a shell could take for more."""
     device = f" dev {queue.interface}" if _USUAL_NAME.fullmatch(queue.interface) else ""
-    return f"nsenter -t {queue.pid} -n tc -s qdisc show{device}"
+    return f"to see it: nsenter -t {queue.pid} -n tc -s qdisc show{device}"
 
 
 def bits(bytes_per_second: int) -> str:

@@ -90,7 +90,7 @@ def _means(model: Model, seen: Competitor) -> _Means:
     """Return it by whatever has the last word of its real-time policy, the weight of a control group that the target is
     not in, its session, and its own nice value."""
     if seen.policy in REAL_TIME:
-        return _Means("chrt -a -o -p 0 $pid", "of a real-time policy")
+        return _Means("chrt -a -o -p 0 $pid", "real-time")
     own = {group.path for group in model.facts.cpu_groups if group.depth > 0 and group.weight}
     if apart := [group for group in seen.weighed if group.directory not in own]:
         return _less_weight(apart[-1])
