@@ -142,7 +142,7 @@ def test_every_switch_of_a_fast_ping_pong_is_booked(start: Start, record: Record
     ping = start("pingpong", "--cpu", 0, "--count", 50_021)
     recording, truth = record(ping)
     thread = recording.thread(truth["pid"])
-    assert truth["blocks"] > 10_000, "the two were not on one CPU: nothing was tested"
+    assert truth["blocks"] > 1_000, "hardly one waited for the other: nothing was tested"
     assert count_of(thread, "ipc.pipe") == truth["blocks"], table(thread)
     pong = next(row for row in recording.threads if row.comm == "pong")
     # On a busy host most bytes are there already when pong asks for the next.
