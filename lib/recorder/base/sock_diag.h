@@ -5,7 +5,10 @@
 #include <linux/netlink.h>
 #include <stddef.h>
 
-/* fd: of netlink_open(NETLINK_SOCK_DIAG).  each() is called for every socket of both families that the request selects; 0 or -errno. */
+/*
+ * fd: of netlink_open(NETLINK_SOCK_DIAG).  each() is called for every socket of both families that the request selects;
+ * 0 or -errno.
+ */
 int sock_diag_dump(int fd, const struct inet_diag_req_v2 *request,
 		   void (*each)(const struct nlmsghdr *answer, void *argument), void *argument);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between the parts of the host facts: facts/list.c and facts/list_answers.c say what is wanted, facts/cgroups.c which directories of the
- * targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file, facts/cpuid.c,
- * facts/nfs_connections.c, facts/listeners.c, facts/traffic_control.c, facts/file_systems.c, facts/user_tasks.c and facts/hotspot.c what is
- * none, facts.c does it in children with a deadline.
+ * Between the parts of the host facts: facts/list.c and facts/list_answers.c say what is wanted, facts/cgroups.c which
+ * directories of the targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file,
+ * facts/cpuid.c, facts/nfs_connections.c, facts/listeners.c, facts/traffic_control.c, facts/file_systems.c,
+ * facts/user_tasks.c and facts/hotspot.c what is none, facts.c does it in children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 enum facts_phase {
@@ -73,6 +74,23 @@ struct fact_text {
 	bool truncated;
 	char text[FACTS_TEXT_MAX];
 };
+
+static inline size_t fact_limit(const struct wanted *wanted)
+{
+	return wanted->limit < FACTS_TEXT_MAX ? wanted->limit : FACTS_TEXT_MAX;
+}
+
+/* False: the text has no room left for it. */
+static inline bool fact_add_line(struct fact_text *fact, size_t limit, const char *line, size_t length)
+{
+	if (fact->length + length > limit) {
+		fact->truncated = true;
+		return false;
+	}
+	memcpy(fact->text + fact->length, line, length);
+	fact->length += length;
+	return true;
+}
 
 /* Cuts what may be secret out of the options [options, end) of a mount of a type; returns their new end. */
 char *fact_cut_mount_options(const char *type, size_t type_length, char *options, char *end);

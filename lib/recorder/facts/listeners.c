@@ -30,18 +30,6 @@ struct listeners {
 	uint32_t inodes[HELD_MAX]; /* of the sockets the process holds */
 };
 
-static void add_line(struct listeners *into, const char *line, int length)
-{
-	struct fact_text *fact = into->fact;
-
-	if (fact->length + length > into->limit) {
-		fact->truncated = true;
-		return;
-	}
-	memcpy(fact->text + fact->length, line, length);
-	fact->length += length;
-}
-
 /* How many connections were dropped at listening sockets of a network namespace since it began, or -errno. */
 static int64_t dropped_ever(pid_t pid)
 {
@@ -110,10 +98,10 @@ static void add_listener(const struct nlmsghdr *answer, void *argument)
 	    !inet_ntop(message->idiag_family, message->id.idiag_src, address, sizeof(address)))
 		return;
 	memcpy(memory, known, sizeof(memory));
-	add_line(into, line,
-		 snprintf(line, sizeof(line), "%s %u %u %u %u %u\n", address, ntohs(message->id.idiag_sport),
-			  message->idiag_rqueue, message->idiag_wqueue, memory[SK_MEMINFO_DROPS],
-			  message->idiag_inode));
+	fact_add_line(into->fact, into->limit, line,
+		      snprintf(line, sizeof(line), "%s %u %u %u %u %u\n", address, ntohs(message->id.idiag_sport),
+			       message->idiag_rqueue, message->idiag_wqueue, memory[SK_MEMINFO_DROPS],
+			       message->idiag_inode));
 }
 
 /* "somaxconn LIMIT own", or "other": the network namespace is not the recorder's. */
@@ -122,7 +110,8 @@ static void add_setting(struct listeners *into, int limit, const char *whose)
 	char line[64];
 
 	if (limit >= 0)
-		add_line(into, line, snprintf(line, sizeof(line), "somaxconn %d %s\n", limit, whose));
+		fact_add_line(into->fact, into->limit, line,
+			      snprintf(line, sizeof(line), "somaxconn %d %s\n", limit, whose));
 }
 
 /* A socket in the network namespace of a process, or -errno. */
@@ -143,7 +132,7 @@ void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact)
 	};
 	struct listeners into = {
 		.fact = fact,
-		.limit = wanted->limit < FACTS_TEXT_MAX ? wanted->limit : FACTS_TEXT_MAX,
+		.limit = fact_limit(wanted),
 	};
 	pid_t pid = process_speaker(atoi(wanted->path + strlen(LISTENERS_FACT)));
 	int64_t dropped = dropped_ever(pid);

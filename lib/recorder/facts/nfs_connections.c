@@ -38,12 +38,7 @@ static void add_connection(struct fact_text *fact, size_t limit, const struct in
 			  ntohs(message->id.idiag_sport), address, (uint64_t)info->tcpi_busy_time,
 			  (uint64_t)info->tcpi_rwnd_limited, (uint64_t)info->tcpi_sndbuf_limited, info->tcpi_snd_wnd,
 			  (uint64_t)info->tcpi_bytes_acked);
-	if (fact->length + length > limit) {
-		fact->truncated = true;
-		return;
-	}
-	memcpy(fact->text + fact->length, line, length);
-	fact->length += length;
+	fact_add_line(fact, limit, line, length);
 }
 
 static void read_connection(const struct nlmsghdr *answer, void *argument)
@@ -68,7 +63,7 @@ void fact_read_nfs_connections(const struct wanted *wanted, struct fact_text *fa
 		.idiag_states = 1 << ESTABLISHED,
 		.id.idiag_dport = htons(NFS_PORT),
 	};
-	struct answer into = { fact, wanted->limit < FACTS_TEXT_MAX ? wanted->limit : FACTS_TEXT_MAX };
+	struct answer into = { fact, fact_limit(wanted) };
 	_cleanup_close_ int fd = -1;
 	int err;
 

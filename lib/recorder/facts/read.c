@@ -198,7 +198,7 @@ static void read_clock_counters(int fd, struct fact_text *fact)
 
 static void read_text(int fd, const struct wanted *wanted, struct fact_text *fact)
 {
-	size_t limit = wanted->limit < FACTS_TEXT_MAX ? wanted->limit : FACTS_TEXT_MAX;
+	size_t limit = fact_limit(wanted);
 
 	while (fact->length < limit) {
 		ssize_t length = read(fd, fact->text + fact->length, limit - fact->length);

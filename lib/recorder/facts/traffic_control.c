@@ -97,15 +97,10 @@ static struct nested options_of(const char *kind, struct nested message)
 
 static void add_line(struct queues *into, const char *line, int length)
 {
-	struct fact_text *fact = into->fact;
-
-	if (fact->length + length > into->limit || into->count == QUEUES_MAX) {
-		fact->truncated = true;
-		return;
-	}
-	memcpy(fact->text + fact->length, line, length);
-	fact->length += length;
-	into->count++;
+	if (into->count == QUEUES_MAX)
+		into->fact->truncated = true;
+	else if (fact_add_line(into->fact, into->limit, line, length))
+		into->count++;
 }
 
 /* "INTERFACE KIND HANDLE PARENT RATE DELAY BYTES PACKETS DROPS OVERLIMITS BACKLOG": bytes a second, nanoseconds, bytes */
@@ -204,7 +199,7 @@ void fact_read_traffic_control(const struct wanted *wanted, struct fact_text *fa
 {
 	struct queues into = {
 		.fact = fact,
-		.limit = wanted->limit < FACTS_TEXT_MAX ? wanted->limit : FACTS_TEXT_MAX,
+		.limit = fact_limit(wanted),
 	};
 	pid_t pid = process_speaker(atoi(wanted->path + strlen(TRAFFIC_CONTROL_FACT)));
 	bool own;
