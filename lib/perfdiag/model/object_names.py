@@ -155,12 +155,12 @@ def _vm_exit(rest: str) -> str | None:
     return exit_names.reason(vendor, int(code))
 
 
-# The kinds of objects that name themselves, without the facts of the recording.
 STOPPED_BY = {
     "stop:signal": "a signal",
     "stop:tracer": "a debugger or tracer",
     "stop:freezer": "the freezer of its control group",
 }
+# The kinds of objects that name themselves, without the facts of the recording.
 _WORDS: dict[str, Callable[[str], str | None]] = {
     "stop": lambda rest: STOPPED_BY.get(f"stop:{rest}"),
     "peer": str,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.requests.listening_for_answers import RECEIVE
 from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED, Kind, kind_of
@@ -20,7 +21,6 @@ LONG_NS = 10_000_000
 # A worker that waits for the next request on a connection that is kept alive serves nobody else meanwhile.
 BOUND = "net.request"
 # Who is in one of these takes up whatever it listens to.  A request that lies unread meanwhile is none of that.
-ANSWERS = "net.receive"
 LISTENS = ("wait.events", "net.accept", "wait.work", BOUND)
 
 
@@ -125,7 +125,7 @@ def error_of(exchanges: Sequence[Exchange]) -> float:
 def _listens(part: Part, listens: Collection[str]) -> bool:
     """Return whether the reader listened to something else: for an answer, if it was the reader that waited for it, not
     another thread behind which it was blocked."""
-    return part.root in listens and (part.root != ANSWERS or part.account == ANSWERS)
+    return part.root in listens and (part.root != RECEIVE or part.account == RECEIVE)
 
 
 def met_at_loops(parts: Sequence[Part], listens: Collection[str] = LISTENS) -> Met:

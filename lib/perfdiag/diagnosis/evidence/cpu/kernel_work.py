@@ -13,6 +13,7 @@ from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import any_begins
 from perfdiag.recording import schema
 
+_BY_NAME = {kind.name: kind for kind in KINDS}
 INNERMOST = 2  # functions of a wait that tell what it is for: those further out are part of many
 _SCHEDULING = (
     *("finish_task_switch", "__schedule", "schedule", "io_schedule"),
@@ -95,12 +96,12 @@ def _of_most(parts: Iterable[tuple[Kind | None, int]]) -> Kind | None:
 
 def remedy_of(name: str) -> str:
     """Return the remedy of a kind of work, "" where it has none."""
-    return next((kind.remedy for kind in KINDS if kind.name == name), "")
+    return _BY_NAME[name].remedy if name in _BY_NAME else ""
 
 
 def is_known(name: str) -> bool:
     """Return whether a purpose is a kind of work, and no mere system call."""
-    return name in {kind.name for kind in KINDS}
+    return name in _BY_NAME
 
 
 def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:

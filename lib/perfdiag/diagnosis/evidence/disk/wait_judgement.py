@@ -95,13 +95,15 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     if not others and (told := erased(model, kind, case) or did_not_answer(model, kind, case)):
         return told
     more, little = amplification(model, case.where) if case.above else None, small_read_ahead(model, kind, case)
+    layer = _layer(model, kind, case) if case.above and not more else None
     judgement = (
-        _of_amplification(model, kind, case, more) if more else _judgement(model, kind, case, slow, others, little)
+        _of_amplification(model, kind, case, more)
+        if more
+        else _judgement(model, kind, case, slow, others, little, layer)
     )
     if judgement is None:
         return None
     severity, claimed, claim, mechanism, headline = judgement
-    layer = None if more else _layer(model, kind, case)
     starved = without_cpus(model) if case.above else ""
     best = Confidence.MEDIUM if starved else Confidence.HIGH
     alternatives = ["other processes use the same disk (all requests are counted together)"]
@@ -139,7 +141,7 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
 
 def _layer(model: Model, kind: Kind, case: Case) -> Layer | None:
     """Return what the waits on one device stand in above it, where that is known."""
-    return layer_of(model, case.where, model.wait_stacks(kind.account, key=case.rows[0].key)) if case.above else None
+    return layer_of(model, case.where, model.wait_stacks(kind.account, key=case.rows[0].key))
 
 
 def _check(model: Model, kind: Kind, case: Case) -> str:
@@ -150,7 +152,13 @@ def _check(model: Model, kind: Kind, case: Case) -> str:
 
 
 def _judgement(
-    model: Model, kind: Kind, case: Case, slow: str, others: Neighbours | None, little: ReadAhead | None
+    model: Model,
+    kind: Kind,
+    case: Case,
+    slow: str,
+    others: Neighbours | None,
+    little: ReadAhead | None,
+    layer: Layer | None,
 ) -> tuple[Severity, int, str, Mechanism, str] | None:
     """Return severity, claimed time, claim, mechanism and headline of the waits on one device; None: no finding."""
     ns, name, each = total_ns(case.rows), case.where.name, about(case.wait_ns)
@@ -163,7 +171,6 @@ def _judgement(
             above += f" Kernel threads probably wait for CPUs: {starved}."
         disk = f"the disk answers in {about(case.chain.typical_ns)}"
         claim = f"{kind.nouns.capitalize()} on {name} {half}; {disk}.{above}"
-        layer = _layer(model, kind, case)
         fast = "" if layer and layer.remedy else _if_fast(model, kind, case)
         headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk{layer.words if layer else ''}{fast}"
         return fault(model, felt_ns), case.lost_ns, claim, Mechanism.SLOW, headline

@@ -1,6 +1,5 @@
 """Processes of the target that crashed in the window: who waits for them, or starts them anew, waits for that, too."""
 
-from collections import Counter
 from dataclasses import dataclass
 
 from perfdiag.common.units import first_of, plural
@@ -18,7 +17,7 @@ class Crashes:
     """All of them."""
 
     pids: frozenset[int]
-    names: str  # "python3 (SIGABRT) 3"
+    names: str  # "python3 (SIGABRT)"
     dumped: int  # of how many the core was dumped
 
     @property
@@ -46,6 +45,6 @@ def crashes(model: Model) -> Crashes | None:
     found = [each for each in model.events if each.signal in _OWN_FAULTS or each.core_dumped]
     if not found:
         return None
-    names = Counter(f"{plain(each.by_comm)} ({plain(each.text)})" for each in found)
+    names = dict.fromkeys(f"{plain(each.by_comm)} ({plain(each.text)})" for each in found)
     pids = frozenset(each.pid for each in found)
     return Crashes(pids, first_of(list(names), _SHOWN), sum(each.core_dumped for each in found))

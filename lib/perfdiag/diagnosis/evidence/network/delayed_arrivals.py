@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS, RECEIVE, counted, evidence_of, looks_alike
-from perfdiag.diagnosis.evidence.network.peers import connections_of
+from perfdiag.diagnosis.evidence.network.peers import connections_of, local_port
 from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
@@ -39,7 +39,7 @@ def _waited_for(model: Model) -> Mapping[str, int]:
     ports = defaultdict[str, list[Row]](list)
     for row in model.rows_of(RECEIVE):
         if not connections.asked(row.key) and (socket := connections.sockets.get(row.key)) is not None:
-            ports[f"port:{socket.local.rpartition(':')[2]}"].append(row)
+            ports[f"port:{local_port(socket)}"].append(row)
     arriving = sums_by_key((each.line.object, each.line.arriving_ns) for each in model.exchanges if each.served)
     least = network_policy.delayed_ack_cluster_share
     return {

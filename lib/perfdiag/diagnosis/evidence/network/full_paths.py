@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS
-from perfdiag.diagnosis.evidence.network.peers import connections_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.peers import connections_of, local_port, round_trip_ns
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange
@@ -52,6 +52,4 @@ def _queue(model: Model, sockets: Sequence[schema.Socket]) -> bool:
 @once
 def _by_port(model: Model) -> dict[str, list[schema.Socket]]:
     """Return the connections by the port at this end, as exchanges name it."""
-    return groups_by_key(
-        (f"port:{socket.local.rpartition(':')[2]}", socket) for socket in connections_of(model).sockets.values()
-    )
+    return groups_by_key((f"port:{local_port(socket)}", socket) for socket in connections_of(model).sockets.values())

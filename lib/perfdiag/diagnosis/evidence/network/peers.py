@@ -72,7 +72,7 @@ class Connections:
         words = words_of(model.facts.sysctl("net/ipv4/ip_local_port_range"))
         self._first = int(words[0]) if words and words[0].isascii() and words[0].isdigit() else EPHEMERAL_PORT
         near = {key: socket for key, socket in self.sockets.items() if self.near(key)}
-        told = {_port(socket) for key, socket in near.items() if not self._asked_by_port(key)}
+        told = {local_port(socket) for key, socket in near.items() if not self._asked_by_port(key)}
         # Who has inherited a listening socket holds it, too, and answers nothing there.  Of a host all are its own.
         known = model.measured("requests") and model.host is None
         self._own_ports = told | (answers if known else self._accepts)
@@ -87,20 +87,20 @@ class Connections:
         client.
         """
         socket = self.sockets.get(key)
-        return self._asked_by_port(key) and not (socket and self.near(key) and _port(socket) in self._own_ports)
+        return self._asked_by_port(key) and not (socket and self.near(key) and local_port(socket) in self._own_ports)
 
     def told(self, row: Row) -> bool:
         """Return whether port numbers alone tell which side of a row's connection asked."""
         return row.key not in self.sockets or self._known(row.key)
 
     def _known(self, key: str) -> bool:
-        peer, own = peer_of(key), _port(self.sockets[key])
+        peer, own = peer_of(key), local_port(self.sockets[key])
         below = peer and own.isascii() and own.isdigit() and (int(own) < self._first) != (peer.port < self._first)
         return bool(below) or own in self._accepts or bool(peer and str(peer.port) in self._accepts)
 
     def _asked_by_port(self, key: str) -> bool:
         peer, socket = peer_of(key), self.sockets.get(key)
-        own = _port(socket) if socket else ""
+        own = local_port(socket) if socket else ""
         if peer is None or not own.isascii() or not own.isdigit():
             return True
         return own not in self._accepts and not 0 < int(own) < self._first <= peer.port
@@ -149,21 +149,22 @@ def _answering(model: Model, sockets: Mapping[str, schema.Socket]) -> set[str]:
     """Return the server ports among `sockets`, of connections of which the target is both ends: ports with several
     connections (each client gets a port of its own), else the end that is waited for longer."""
     waited_ns = sums_by_key((row.key, row.distribution.sum_ns) for row in model.rows)
-    ends = Counter(map(_port, sockets.values()))
+    ends = Counter(map(local_port, sockets.values()))
     for_ns: Counter[str] = Counter()
     by_ns: Counter[str] = Counter()
     rival: dict[str, str] = {}  # at the other end
     for key, socket in sockets.items():
         other = key.rpartition(":")[2]
         for_ns[other] += waited_ns.get(key, 0)
-        by_ns[_port(socket)] += waited_ns.get(key, 0)
-        rival[other] = _port(socket)
+        by_ns[local_port(socket)] += waited_ns.get(key, 0)
+        rival[other] = local_port(socket)
     both = for_ns.keys() & by_ns.keys()
     shared = {port for port in both if ends[port] > 1}
     return shared | {port for port in both if rival[port] not in shared and for_ns[port] > by_ns[port]}
 
 
-def _port(socket: schema.Socket) -> str:
+def local_port(socket: schema.Socket) -> str:
+    """Return the port at this end."""
     return socket.local.rpartition(":")[2]
 
 

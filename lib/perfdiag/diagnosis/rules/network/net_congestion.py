@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
-from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS
+from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS, RECEIVE
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns as answers_held_ns
 from perfdiag.diagnosis.evidence.network.full_paths import queues
 from perfdiag.diagnosis.evidence.network.own_queues import shaper_of
@@ -18,13 +18,11 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.request_time import HELD
 from perfdiag.recording import schema
 
-RECEIVE = "net.receive"
-
 
 @rule(
     "NET-CONGESTION",
     title="The path to the peer carries no more",
-    accounts=("net.send", "net.receive", HELD),
+    accounts=("net.send", RECEIVE, HELD),
     meaning="Threads wait in send because the congestion window is used up: the path is full or loses packets, or"
     " the connection is new or was idle and starts slowly. Without loss or queueing this is the capacity of"
     " the path, and no fault. Where what was sent queues on the path, answers come as much later.",

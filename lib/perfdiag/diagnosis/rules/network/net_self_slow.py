@@ -6,7 +6,7 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.own_reader import reader_that_asks
-from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
+from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, local_port, peer_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
@@ -140,7 +140,7 @@ def _place(peers: list[Peer]) -> str:
 def _answering(model: Model, connections: Connections, peers: Iterable[Peer]) -> list[ThreadLedger]:
     """Return the threads that were seen waiting for requests at these ports in sampled stacks."""
     ports = {str(peer.port) for peer in peers}
-    asked = {key for key, socket in connections.sockets.items() if socket.local.rpartition(":")[2] in ports}
+    asked = {key for key, socket in connections.sockets.items() if local_port(socket) in ports}
     tids = {stack.tid for stack in model.stacks if stack.kind == "wait" and stack.object in asked}
     return [thread for thread in model.threads if thread.tid in tids]
 
