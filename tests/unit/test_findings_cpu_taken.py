@@ -113,7 +113,7 @@ def test_real_time_threads_are_stopped_by_the_kernels_limit_for_them() -> None:
     assert "chrt -o -p 0 104" in ordinary.text
 
 
-@pytest.mark.parametrize("runtime_us", ["950000", "-1", ""])
+@pytest.mark.parametrize("runtime_us", ["950000", "-1", "9" * 5000, ""])
 def test_the_default_limit_of_real_time_threads_is_not_raised(runtime_us: str) -> None:
     builder = Builder().thread("mixer", tid=104, cpu_user="2 s").row("runq.throttled", "realtime", "5 s", count=9)
     builder.fact("/proc/sys/kernel/sched_rt_period_us", "1000000\n")

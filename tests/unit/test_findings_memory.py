@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from perfdiag.diagnosis.rule import Confidence, Mechanism, RemedyKind, Severity
 from perfdiag.facts.host_facts import MemoryGroup, Mount, Swap
 from perfdiag.model.model import Model
@@ -198,6 +199,13 @@ def test_direct_reclaim_is_named_with_the_hosts_stalls() -> None:
     assert dict(found.claims) == {"memory.reclaim": 2_000_000_000} and found.severity is Severity.WARNING
     assert [evidence.value for evidence in found.evidence[1:]] == [1200, 50 << 20]
     assert found.remedies[0].undo == "sysctl -w vm.watermark_scale_factor=10"
+
+
+@pytest.mark.parametrize("scale", ["9" * 5000, "-1", "\u00b2"])
+def test_a_watermark_scale_that_is_none_is_not_raised(scale: str) -> None:
+    model = Builder().thread(cpu_user="1 s", memory_reclaim=("2 s", 900)).model()
+    found = finding(knowing(model, sysctl={"vm/watermark_scale_factor": scale}), RECLAIM)
+    assert not any("watermark" in each.text for each in found.remedies)
 
 
 def test_a_setting_that_was_not_recorded_is_not_offered() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Check, Confidence, Mechanism, Severity
 from perfdiag.model.requests.request_time import PEERS, REST
@@ -52,6 +53,14 @@ def test_a_host_that_drops_connections_itself_is_told_before_the_peer() -> None:
     assert any("logged 2 times" in each.text and each.probe == LOG for each in found.evidence)
     raised = found.remedies[0]
     assert (raised.text, raised.undo) == tuple(f"sysctl -w net.netfilter.nf_conntrack_max={n}" for n in (16384, 4096))
+
+
+@pytest.mark.parametrize("limit", ["9" * 5000, "-1", "many"])
+def test_a_limit_of_a_table_that_is_none_is_left_out(limit: str) -> None:
+    builder = waiting({"1.02 s": 3}).exchange(DB, "connected", {}, connect={"1.02 s": 3}, retries=3)
+    builder.fact(LOG, "6,7,1,-;x\n", "6,7,1,-;x\n" + FULL.format(8))
+    found = finding(builder.fact("/proc/sys/net/netfilter/nf_conntrack_max", limit, limit).model(), ID)
+    assert found.headline == "This host's conntrack table is full: it drops new connections"
 
 
 def test_a_table_that_was_full_before_the_window_says_nothing() -> None:

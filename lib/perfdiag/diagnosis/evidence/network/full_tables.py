@@ -7,6 +7,7 @@ from perfdiag.diagnosis.evidence.target import sysctl
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix
 from perfdiag.facts.kernel_log import KERNEL_LOG
+from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
 
 GROWN = 4  # times the present limit, to try
@@ -90,5 +91,5 @@ def full_table(model: Model, *, several_peers: bool = False) -> FullTable | None
     table = max(told, key=lambda each: told[each], default=None)
     if table is None or not told[table]:
         return None
-    limit = model.facts.sysctl(table.setting) or ""
-    return FullTable(table, told[table], int(limit) if limit.isdecimal() else None)
+    limit = number(model.facts.sysctl(table.setting))
+    return FullTable(table, told[table], limit if limit is not None and limit > 0 else None)

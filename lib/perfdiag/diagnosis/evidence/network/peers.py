@@ -9,7 +9,7 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.significance import (
     plain,
 )
-from perfdiag.facts.texts import words_of
+from perfdiag.facts.texts import number, words_of
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.requests.exchanges import is_loopback
 from perfdiag.recording import schema
@@ -70,7 +70,7 @@ class Connections:
         self._listens = {str(each.port) for each in listeners.sockets} if listeners else set()
         self._accepts = answers | self._listens
         words = words_of(model.facts.sysctl("net/ipv4/ip_local_port_range"))
-        self._first = int(words[0]) if words and words[0].isascii() and words[0].isdigit() else EPHEMERAL_PORT
+        self._first = number(next(iter(words), None)) or EPHEMERAL_PORT
         near = {key: socket for key, socket in self.sockets.items() if self.near(key)}
         told = {local_port(socket) for key, socket in near.items() if not self._asked_by_port(key)}
         # Who has inherited a listening socket holds it, too, and answers nothing there.  Of a host all are its own.

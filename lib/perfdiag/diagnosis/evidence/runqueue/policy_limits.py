@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.target import sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Finding, Mechanism, Remedy
 from perfdiag.diagnosis.significance import duration, fix, plain, together, total_ns, waits, worth
+from perfdiag.facts.texts import number
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
@@ -95,8 +96,8 @@ def _realtime(model: Model, rows: Sequence[Row]) -> Finding:
 
 def _limit(model: Model) -> tuple[int, int] | None:
     """Return the runtime left to real-time threads and its period, us; None where they are unknown or no limit."""
-    runtime, period = (model.facts.sysctl(name) or "" for name in (RUNTIME, PERIOD))
-    return (int(runtime), int(period)) if runtime.isdecimal() and period.isdecimal() and int(period) else None
+    runtime, period = (number(model.facts.sysctl(name)) for name in (RUNTIME, PERIOD))
+    return (runtime, period) if runtime is not None and runtime >= 0 and period else None
 
 
 def _raised(limit: tuple[int, int] | None) -> list[Remedy]:

@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.target import subject, sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Evidence, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import duration, little, size, together, waits, worth
+from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
 
 RECLAIM = "memory.reclaim"
@@ -80,8 +81,8 @@ def _freed_evidence(model: Model) -> list[Evidence]:
 
 
 def _reclaim_remedies(model: Model) -> list[Remedy]:
-    present = model.facts.sysctl("vm/watermark_scale_factor")
+    present = number(model.facts.sysctl("vm/watermark_scale_factor"))
     remedies = less_on_host(model)
-    if present and present.isdigit() and int(present) < WATERMARK_SCALE:
+    if present is not None and 0 <= present < WATERMARK_SCALE:
         remedies.insert(0, sysctl("vm.watermark_scale_factor", WATERMARK_SCALE, present))
     return remedies
