@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between the parts of the host facts: facts/list.c and facts/list_answers.c say what is wanted, facts/cgroups.c which
- * directories of the targets' control groups and facts/affinity.c which of their threads; facts/read.c reads one file,
- * facts/cpuid.c, facts/nfs_connections.c, facts/listeners.c, facts/traffic_control.c, facts/file_systems.c,
- * facts/user_tasks.c and facts/hotspot.c what is none, facts.c does it in children with a deadline.
+ * Between the parts of the host facts: facts/host_files.c, facts/list.c and facts/list_answers.c say what is wanted,
+ * facts/cgroups.c which directories of the targets' control groups and facts/affinity.c which of their threads;
+ * facts/read.c reads one file, facts/cpuid.c, facts/nfs_connections.c, facts/listeners.c, facts/traffic_control.c,
+ * facts/link_settings.c, facts/file_systems.c, facts/user_tasks.c and facts/hotspot.c what is none, facts.c does it in
+ * children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
@@ -98,6 +99,9 @@ char *fact_cut_mount_options(const char *type, size_t type_length, char *options
 /* What may be secret in the sources and options of mounts is cut out of a text of mountinfo or mountstats. */
 void fact_cut_mounts(const char *path, struct fact_text *fact);
 
+/* Of the kernel's command line only options that make a host slower or faster are kept: facts/boot_options.c. */
+void fact_cut_boot_options(const char *path, struct fact_text *fact);
+
 /* What an instruction tells, under names that are no files. */
 #define CPUID_FACTS "/cpuid"
 void fact_read_cpuid(const char *path, struct fact_text *fact);
@@ -112,6 +116,10 @@ void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact);
 /* Where packets wait to leave through the interfaces of a process: facts/traffic_control.c. */
 #define TRAFFIC_CONTROL_FACT "/traffic_control/" /* and the process */
 void fact_read_traffic_control(const struct wanted *wanted, struct fact_text *fact);
+
+/* What the drivers of this host's network interfaces are set to: facts/link_settings.c. */
+#define ETHTOOL_FACTS "/ethtool"
+void fact_read_link_settings(const struct wanted *wanted, struct fact_text *fact);
 
 /* How much room there is where a process writes: facts/file_systems.c. */
 #define FILE_SYSTEMS_FACT "/file_systems/" /* and the process */

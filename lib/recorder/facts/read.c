@@ -251,6 +251,8 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 		return fact_read_listeners(wanted, fact);
 	if (strncmp(wanted->path, TRAFFIC_CONTROL_FACT, strlen(TRAFFIC_CONTROL_FACT)) == 0)
 		return fact_read_traffic_control(wanted, fact);
+	if (strncmp(wanted->path, ETHTOOL_FACTS "/", strlen(ETHTOOL_FACTS "/")) == 0)
+		return fact_read_link_settings(wanted, fact);
 	if (strncmp(wanted->path, FILE_SYSTEMS_FACT, strlen(FILE_SYSTEMS_FACT)) == 0)
 		return fact_read_file_systems(wanted, fact);
 	if (strncmp(wanted->path, USER_TASKS_FACT, strlen(USER_TASKS_FACT)) == 0)
@@ -285,4 +287,5 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 	else
 		read_text(fd, wanted, fact);
 	fact_cut_mounts(wanted->path, fact);
+	fact_cut_boot_options(wanted->path, fact);
 }
