@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from perfdiag.facts import network
 from perfdiag.facts.hypervisor import Hypervisor
+from perfdiag.facts.link_settings import LinkSettings, read_link_settings
 from perfdiag.facts.listeners import Listeners, read_listeners
 from perfdiag.facts.network import Interface, Tcp
 from perfdiag.facts.texts import Texts, fact
@@ -23,6 +24,11 @@ class NetworkFacts:
     def interfaces(self) -> Sequence[Interface]:
         """Of the recorder's network namespace."""
         return network.read_interfaces(self.texts, self.hypervisor)
+
+    @fact
+    def link_settings(self) -> Mapping[str, LinkSettings]:
+        """What the drivers of those interfaces are set to, by name."""
+        return read_link_settings(self.texts)
 
     @fact
     def tcp(self) -> Tcp | None:

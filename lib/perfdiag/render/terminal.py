@@ -27,6 +27,7 @@ from perfdiag.render.requests import requests
 from perfdiag.render.stacks import stacks
 from perfdiag.render.statements import sql_calls, statements
 from perfdiag.render.threads import still_waiting, threads
+from perfdiag.render.unusual import unusual
 from perfdiag.render.work import work
 from perfdiag.report.contract import Report
 from perfdiag.report.status import IDLE_WORD, OK
@@ -61,6 +62,7 @@ def lines(report: Report, width: int = COLUMNS, *, full: bool = False) -> list[T
         coverage.warning(report, page),
         problem(report, page),
         fix(report, page),
+        unusual(report, page),
         kernel_log(report, page),
     ]
     if full:

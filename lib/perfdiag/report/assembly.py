@@ -57,6 +57,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         everyone=everyone(model),
         host_side=side,
         java_machines=java_machines(model),
+        unusual_settings=header.unusual(model),
         kernel_log=header.kernel_log(model),
         statements=statements(model),
         sql_calls=sql_calls(model),

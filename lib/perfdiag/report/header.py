@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.network.own_queues import on_purpose
 from perfdiag.diagnosis.evidence.requests.objectives import without_match
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.policy import cpu_policy
+from perfdiag.diagnosis.settings.unusual_settings import unusual_settings
 from perfdiag.diagnosis.significance import percent
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Host, Model
@@ -72,6 +73,19 @@ def kernel_log(model: Model) -> list[contract.KernelSaid]:
     log = model.facts.kernel_log
     said = log.complaints()[:_MOST_SAID] if log else ()
     return [contract.KernelSaid(text=printable(text, _LONGEST_SAID), count=number) for text, number in said]
+
+
+def unusual(model: Model) -> list[contract.UnusualSetting]:
+    """Return what is set in an unusual way and bears on much of the time."""
+    return [
+        contract.UnusualSetting(
+            text=printable(each.text, _LONGEST_SAID),
+            effect=each.effect,
+            shown_by=printable(each.shown_by, _LONGEST_SAID),
+            ns=each.ns,
+        )
+        for each in unusual_settings(model)
+    ]
 
 
 def window(model: Model) -> contract.Window:

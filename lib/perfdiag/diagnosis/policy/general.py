@@ -40,6 +40,10 @@ class GeneralPolicy(Family):
         0.005,
         "Of a target that does next to nothing anything may be a large share: a cause must also take 50 ms of 10 s.",
     )
+    setting_share = share(
+        0.1,
+        "An unusual setting is told where it bears on a tenth of the time: every host has some that bear on less.",
+    )
     fault_share = share(
         0.05,
         "A fault below one in twenty is within the run-to-run noise of most services: it is listed, but is no warning.",

@@ -15,7 +15,15 @@ from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyon
 from perfdiag.report.contract.jvm import JavaCollector, JavaMachine, JavaPool
 from perfdiag.report.contract.requests import Call, Percentiles, Request, RequestTime, Silent, Unread
 from perfdiag.report.contract.statements import LongestStatement, SqlCall, Statement
-from perfdiag.report.contract.target import Application, Host, KernelSaid, Process, Target, Window
+from perfdiag.report.contract.target import (
+    Application,
+    Host,
+    KernelSaid,
+    Process,
+    Target,
+    UnusualSetting,
+    Window,
+)
 
 SCHEMA_VERSION = 1
 
@@ -60,6 +68,7 @@ class Report(Part, frozen=True, kw_only=True):
     silent: list[Silent] = []  # connections that may hold a question from before the window
     calls: list[Call] = []  # that it made
     request_time: RequestTime | None = None  # the whole of all shares of findings; None: that is `busy_ns`
+    unusual_settings: list[UnusualSetting] = []  # those that bear on most time first
     kernel_log: list[KernelSaid] = []  # troubles, in the order in which the kernel first said them
 
 
@@ -105,6 +114,7 @@ __all__ = [
     "Thread",
     "Threshold",
     "Unread",
+    "UnusualSetting",
     "Verdict",
     "Waiting",
     "Window",

@@ -50,6 +50,15 @@ class KernelSaid(Part, frozen=True, kw_only=True):
     count: int
 
 
+class UnusualSetting(Part, frozen=True, kw_only=True):
+    """A setting of the host or the target that is not the usual one, and bears on much of the time."""
+
+    text: Untrusted  # "/srv (ext4) is mounted with sync"
+    effect: str  # "each write waits until it is safe"
+    shown_by: Untrusted  # a file or a command
+    ns: int  # the time that it may have made longer
+
+
 class Host(Part, frozen=True, kw_only=True):
     """The host of the recording."""
 

@@ -149,20 +149,23 @@ def _name(model: Model, device: str, disks: tuple[str, ...]) -> str:
     return plain(facts.disk_name(device))
 
 
-def _below(model: Model, device: str) -> tuple[str, ...]:
-    """Return the disks below a device; each one on the way is visited once, whatever damaged facts say."""
+def layers(model: Model, device: str) -> tuple[str, ...]:
+    """Return a device and all below it, the highest first; each is visited once, whatever damaged facts say."""
     disks, by_name = model.facts.disks, _device_numbers(model)
-    leaves: dict[str, None] = {}
-    seen, level = {device}, [device]
+    seen, level = {device: None}, [device]
     for _ in range(DEEPEST):
-        deeper: dict[str, None] = {}
-        for each in level:
-            below = _directly_below(disks.get(each), by_name)
-            leaves |= {} if below else {each: None}
-            deeper |= {new: None for new in below if new not in seen}
-        seen |= deeper.keys()
-        level = list(deeper)
-    return tuple(leaves | dict.fromkeys(level)) or (device,)
+        below = dict.fromkeys(new for each in level for new in _directly_below(disks.get(each), by_name))
+        level = [each for each in below if each not in seen]
+        seen |= dict.fromkeys(level)
+    return tuple(seen)
+
+
+def _below(model: Model, device: str) -> tuple[str, ...]:
+    """Return the disks below a device: of its layers those with nothing below, and the deepest that are looked at."""
+    disks, by_name = model.facts.disks, _device_numbers(model)
+    known = layers(model, device)
+    leaves = [each for each in known if not set(_directly_below(disks.get(each), by_name)) & set(known) - {each}]
+    return tuple(leaves) or (device,)
 
 
 def _directly_below(disk: Disk | None, by_name: Mapping[str, str]) -> Sequence[str]:

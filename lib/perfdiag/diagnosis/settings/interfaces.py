@@ -1,0 +1,88 @@
+"""Network interfaces of this host: bonds, what their drivers are set to, and queues that hold packets up."""
+
+from collections.abc import Iterator
+
+from perfdiag.common.units import duration
+from perfdiag.diagnosis.settings.unusual import NETWORK, Unusual, time_in
+from perfdiag.diagnosis.significance import plain
+from perfdiag.facts.host_facts import Interface
+from perfdiag.facts.link_settings import LinkSettings
+from perfdiag.facts.texts import words_of
+from perfdiag.model.model import Model
+
+_PER_PACKET = (*NETWORK, "cpu.kernel", "cpu.irq")
+_WITHOUT_A_DRIVER = ("loopback", "virtual")
+SLOWEST_MBITS = 1000  # what any wired network of a server carries
+SMALLEST_MTU = 1280  # of IPv6
+LONGEST_COALESCING_US = 250  # drivers wait for up to some dozens before they interrupt, at most for this under load
+SHORTEST_RING = 256  # packets
+_ORDERED_MODES = ("active-backup", "802.3ad", "balance-xor", "balance-tlb", "balance-alb", "broadcast")
+
+
+def interfaces(model: Model) -> Iterator[Unusual]:
+    """Yield what is unusual about those that are up."""
+    if not time_in(model, _PER_PACKET):
+        return
+    for each in model.facts.interfaces:
+        yield from _bond(model, each.name)
+        if each.kind not in _WITHOUT_A_DRIVER and _word(model, each.name, "operstate") in ("up", "unknown"):
+            yield from _link(model, each)
+    for queue in model.facts.traffic_queues:
+        ns, name = time_in(model, NETWORK), plain(queue.interface)
+        if queue.delay_ns:
+            text = f"{queue.kind} on {name} delays each packet by {duration(queue.delay_ns)}"
+            yield Unusual(text, "each round trip takes that longer", f"tc -s qdisc show dev {name}", ns)
+        elif queue.rate:
+            text = f"{queue.kind} on {name} lets {queue.rate * 8 / 1e6:.3g} Mbit/s out"
+            yield Unusual(text, "packets wait or are dropped above that", f"tc -s qdisc show dev {name}", ns)
+
+
+def _word(model: Model, interface: str, file: str) -> str:
+    path = f"/sys/class/net/{interface}/{file}"
+    return (model.facts.texts.word(path) or "") if path in model.facts.texts else ""
+
+
+def _bond(model: Model, interface: str) -> Iterator[Unusual]:
+    words = words_of(_word(model, interface, "bonding/mode"))
+    if not words:
+        return
+    ns, name, mode = time_in(model, NETWORK), plain(interface), plain(words[0])
+    shown_by = f"/proc/net/bonding/{name}"
+    if mode not in _ORDERED_MODES:
+        yield Unusual(f"{name} sends in mode {mode}", "packets of a connection overtake each other", shown_by, ns)
+    if all(_word(model, interface, f"bonding/{file}") in ("", "0") for file in ("miimon", "arp_interval")):
+        effect = "packets that go to a dead link are lost"
+        yield Unusual(f"{name} does not monitor its links (miimon and arp_interval are 0)", effect, shown_by, ns)
+    for link in words_of(_word(model, interface, "bonding/slaves")):
+        if _word(model, link, "operstate") == "down":
+            yield Unusual(f"{plain(link)} of {name} is down", "the other links carry its packets", shown_by, ns)
+
+
+def _link(model: Model, interface: Interface) -> Iterator[Unusual]:
+    ns, name = time_in(model, NETWORK), plain(interface.name)
+    speed, mtu = (model.facts.texts.number(f"/sys/class/net/{interface.name}/{file}") for file in ("speed", "mtu"))
+    if speed is not None and 0 < speed < SLOWEST_MBITS:
+        yield Unusual(f"{name} runs at {speed} Mbit/s", "it carries no more", f"ethtool {name}", ns)
+    if _word(model, interface.name, "duplex") == "half":
+        yield Unusual(f"{name} is half duplex", "packets collide", f"ethtool {name}", ns)
+    if mtu is not None and 0 < mtu < SMALLEST_MTU:
+        yield Unusual(f"mtu of {name} is {mtu} (usually 1500)", "data takes more packets", f"ip link show {name}", ns)
+    settings = model.facts.link_settings.get(interface.name)
+    if settings is not None:
+        yield from _driver(model, name, settings)
+
+
+def _driver(model: Model, name: str, settings: LinkSettings) -> Iterator[Unusual]:
+    off = [each for each in ("tso", "gso", "gro") if settings.switches.get(each) is False]
+    if off:
+        text = f"{' and '.join(off)} of {name} {'is' if len(off) == 1 else 'are'} off"
+        yield Unusual(text, "a CPU handles each packet by itself", f"ethtool -k {name}", time_in(model, _PER_PACKET))
+    ns = time_in(model, NETWORK)
+    for way, waits_us in settings.coalescing_us.items():
+        if waits_us > LONGEST_COALESCING_US:
+            text = f"{name} waits {waits_us} us before it interrupts for packets ({way}-usecs)"
+            yield Unusual(text, "each answer comes that much later", f"ethtool -c {name}", ns)
+    for way, (length, most) in settings.rings.items():
+        if 0 < length < min(SHORTEST_RING, most):
+            text = f"the {way} ring of {name} has {length} entries (at most {most})"
+            yield Unusual(text, "packets are dropped in bursts", f"ethtool -g {name}", ns)

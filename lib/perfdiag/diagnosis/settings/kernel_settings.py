@@ -1,0 +1,158 @@
+"""Settings of the whole kernel: files of /proc/sys and /sys with one value each.
+
+What is usual is what Linux has without anybody's doing (Documentation/admin-guide/sysctl, mm and their sources); common
+tuning towards more speed is usual, too.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.settings.unusual import CPU, NETWORK, RUN_QUEUE, Unusual, time_in
+from perfdiag.diagnosis.settings.usual_values import (
+    Departure,
+    at_least,
+    at_most,
+    none_of,
+    one_of,
+    span_at_least,
+    unset_or_at_least,
+)
+from perfdiag.model.model import Model
+
+_RECLAIM = ("memory.reclaim", "memory.swap_in", "memory.major_fault", "disk.read")
+_WRITERS = ("memory.dirty_throttle", "disk.write", "disk.flush", "nfs.write", "nfs.commit")
+_SYSCTL = "/proc/sys/"
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class KernelSetting:
+    """One of them."""
+
+    path: str
+    departure: Departure
+    accounts: tuple[str, ...]  # that it makes longer
+    effect: str
+
+
+def _sysctl(name: str, departure: Departure, accounts: tuple[str, ...], effect: str) -> KernelSetting:
+    return KernelSetting(_SYSCTL + name.replace(".", "/"), departure, accounts, effect)
+
+
+MEMORY = (
+    _sysctl("vm.swappiness", at_most(60), ("memory.swap_in",), "memory of programs goes to swap sooner"),
+    _sysctl("vm.page-cluster", at_least(1, "3"), ("memory.swap_in",), "pages come back from swap one by one"),
+    _sysctl(
+        "vm.vfs_cache_pressure",
+        at_most(100),
+        ("cpu.kernel", "disk.read", "nfs.metadata", "remote.fs"),
+        "names and inodes leave the cache sooner than contents of files",
+    ),
+    _sysctl("vm.watermark_scale_factor", at_most(200, "10"), _RECLAIM, "memory is freed long before it runs out"),
+    _sysctl("vm.zone_reclaim_mode", at_most(0), _RECLAIM, "each NUMA node frees memory before it uses another's"),
+    KernelSetting(
+        "/sys/kernel/mm/transparent_hugepage/defrag",
+        one_of("madvise", "defer", "defer+madvise", "never"),
+        ("memory.compaction", "cpu.kernel", "memory.reclaim"),
+        "page faults make room for huge pages before they return",
+    ),
+    KernelSetting(
+        "/sys/kernel/mm/ksm/run", at_most(0), ("runq.busy", "cpu.kernel"), "ksmd compares pages, and writes copy them"
+    ),
+    KernelSetting(
+        "/sys/module/zswap/parameters/enabled",
+        one_of("N"),
+        ("memory.swap_in", "cpu.kernel"),
+        "swapped pages are packed",
+    ),
+)
+WRITEBACK = (
+    _sysctl("vm.dirty_ratio", unset_or_at_least(10, "20"), _WRITERS, "writers are paused with few dirty pages already"),
+    _sysctl(
+        "vm.dirty_bytes",
+        unset_or_at_least(256 * _MIB, "0: not set"),
+        _WRITERS,
+        "writers are paused with few dirty pages already",
+    ),
+    _sysctl("vm.dirty_background_ratio", at_most(20, "10"), _WRITERS, "more is written at once, and later"),
+    _sysctl("vm.dirty_writeback_centisecs", at_least(1, "500"), _WRITERS, "old pages are not written by themselves"),
+    _sysctl("vm.dirty_expire_centisecs", at_most(6000, "3000"), _WRITERS, "more is written at once, and later"),
+    _sysctl("vm.laptop_mode", at_most(0), _WRITERS, "writes are held back and go out together"),
+)
+CPUS = (
+    _sysctl(
+        "kernel.sched_rt_runtime_us", at_least(0, "950000"), RUN_QUEUE, "real-time threads may keep a CPU for good"
+    ),
+    KernelSetting("/sys/devices/system/cpu/cpufreq/boost", at_least(1), CPU, "CPUs never go above their nominal clock"),
+    KernelSetting(
+        "/sys/devices/system/cpu/intel_pstate/no_turbo", at_most(0), CPU, "CPUs never go above their nominal clock"
+    ),
+    KernelSetting(
+        "/sys/devices/system/cpu/intel_pstate/max_perf_pct", at_least(100), CPU, "CPUs never reach their highest clock"
+    ),
+    _sysctl(
+        "net.core.bpf_jit_enable", at_least(1), ("cpu.kernel", "cpu.irq"), "BPF programs and filters are interpreted"
+    ),
+)
+TCP = (
+    _sysctl("net.ipv4.tcp_sack", at_least(1), NETWORK, "what was sent behind a lost packet is sent again, too"),
+    _sysctl("net.ipv4.tcp_timestamps", at_least(1), NETWORK, "round trips and losses are judged worse"),
+    _sysctl("net.ipv4.tcp_window_scaling", at_least(1), NETWORK, "at most 64 KiB of a connection are under way"),
+    _sysctl("net.ipv4.tcp_moderate_rcvbuf", at_least(1), NETWORK, "receive buffers do not grow with the connection"),
+    _sysctl("net.ipv4.tcp_rmem", at_least(2 * _MIB, "6291456", 2), NETWORK, "less of a connection can be under way"),
+    _sysctl("net.ipv4.tcp_wmem", at_least(2 * _MIB, "4194304", 2), NETWORK, "less of a connection can be under way"),
+    _sysctl("net.ipv4.tcp_mem", at_least(8192, "more", 2), NETWORK, "TCP of the whole host has little memory"),
+    _sysctl(
+        "net.ipv4.tcp_congestion_control",
+        one_of("cubic", "bbr", "bbr2", "bbr3"),
+        NETWORK,
+        "it decides how much of a connection is under way",
+    ),
+    _sysctl("net.ipv4.tcp_limit_output_bytes", at_least(256 * 1024, "4194304"), NETWORK, "a connection queues less"),
+    _sysctl("net.ipv4.tcp_notsent_lowat", at_least(16384, "no limit"), NETWORK, "senders are woken for little room"),
+)
+SOCKETS = (
+    _sysctl(
+        "net.ipv4.ip_local_port_range",
+        span_at_least(10_000, "32768 60999"),
+        ("net.connect",),
+        "few connections to one peer fit beside each other",
+    ),
+    _sysctl("net.core.rmem_default", at_least(212_992), (*NETWORK, "ipc.unix"), "sockets hold less data unread"),
+    _sysctl("net.core.wmem_default", at_least(212_992), (*NETWORK, "ipc.unix"), "sockets hold less data unsent"),
+    _sysctl("net.core.netdev_max_backlog", at_least(1000), NETWORK, "packets are dropped when a CPU is short of time"),
+    _sysctl("net.core.netdev_budget", at_least(300), NETWORK, "a CPU takes fewer packets in one go"),
+    _sysctl("net.core.busy_read", at_most(0), CPU, "a read spins so many microseconds before it sleeps"),
+    _sysctl("net.core.busy_poll", at_most(0), CPU, "poll and select spin so many microseconds before they sleep"),
+    _sysctl(
+        "net.ipv4.neigh.default.gc_thresh3",
+        at_least(1024),
+        NETWORK,
+        "few peers of the local network fit into the ARP table",
+    ),
+)
+TRACING = (
+    KernelSetting(
+        "/sys/kernel/tracing/current_tracer", one_of("nop"), ("cpu.kernel",), "each function of the kernel is traced"
+    ),
+    KernelSetting("/sys/kernel/tracing/set_event", none_of("event"), ("cpu.kernel",), "somebody traces the kernel"),
+    KernelSetting("/sys/kernel/tracing/kprobe_events", none_of("probe"), ("cpu.kernel",), "somebody traces the kernel"),
+    KernelSetting("/sys/kernel/tracing/uprobe_events", none_of("probe"), CPU, "somebody traces programs"),
+)
+KERNEL_SETTINGS = (*MEMORY, *WRITEBACK, *CPUS, *TCP, *SOCKETS, *TRACING)
+
+
+def kernel_settings(model: Model) -> Iterator[Unusual]:
+    """Yield those that are unusual."""
+    texts = model.facts.texts
+    for each in KERNEL_SETTINGS:
+        ns = time_in(model, each.accounts)
+        text = texts.text(each.path) if ns and each.path in texts else None
+        departure = each.departure(text) if text else ""
+        if departure:
+            yield Unusual(f"{_name(each.path)} {departure}", each.effect, each.path, ns)
+
+
+def _name(path: str) -> str:
+    """Return "vm.swappiness" of /proc/sys/vm/swappiness, and any other path as it is."""
+    return path.removeprefix(_SYSCTL).replace("/", ".") if path.startswith(_SYSCTL) else path

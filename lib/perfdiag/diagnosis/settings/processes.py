@@ -1,0 +1,95 @@
+"""How the target itself is set: its place in the scheduler, its control groups, what watches its calls."""
+
+from collections.abc import Iterator
+
+from perfdiag.common.units import plural, size
+from perfdiag.diagnosis.evidence.memory.page_dirtiers import own_pids
+from perfdiag.diagnosis.evidence.target import allowed_cpus, idle_class, niced, subject
+from perfdiag.diagnosis.settings.unusual import CPU, DISK, RUN_QUEUE, Unusual, time_in
+from perfdiag.diagnosis.significance import plain
+from perfdiag.facts.texts import number
+from perfdiag.model.model import Model
+
+USUAL_WEIGHT = {1: 1024, 2: 100}  # of a control group, by version
+MANY_FILTERS = 10  # seccomp filters: a container manager and a service manager set some each
+NEARLY_FULL = 0.9  # of a memory limit
+_FULL_GROUP = ("memory.cgroup", "memory.reclaim", "memory.swap_in", "memory.major_fault", "disk.read")
+
+
+def processes(model: Model) -> Iterator[Unusual]:
+    """Yield what is unusual about them."""
+    if model.host:
+        return
+    yield from _scheduling(model)
+    yield from _calls(model)
+    yield from _cpu_groups(model)
+    yield from _other_groups(model)
+
+
+def _scheduling(model: Model) -> Iterator[Unusual]:
+    ns, who = time_in(model, RUN_QUEUE), subject(model, begin=True)
+    for pid, nice in list(niced(model).items())[:1]:
+        yield Unusual(f"{who} has nice value {nice} (usually 0)", "others get more of a CPU", f"/proc/{pid}/stat", ns)
+    for pid in list(idle_class(model))[:1]:
+        yield Unusual(f"{who} is SCHED_IDLE", "it runs when nobody else wants to", f"chrt -p {pid}", ns)
+    allowed, online = allowed_cpus(model), model.header.host.cpus_online
+    if allowed and online and len(allowed) < online:
+        text = f"{who} may use {plural(len(allowed), 'CPU')} of {online}"
+        yield Unusual(text, "it waits for these while others are idle", "taskset -cp PID", ns)
+    own = own_pids(model)
+    idle = [line for line in model.disk_users if line.pid in own and line.io_class == "idle"]
+    if idle:
+        text = f"{who}'s I/O class is idle"
+        yield Unusual(text, "its requests come after all others", f"ionice -p {idle[0].pid}", time_in(model, DISK))
+
+
+def _calls(model: Model) -> Iterator[Unusual]:
+    who = subject(model, begin=True)
+    for pid, process in list(model.facts.processes.items())[:1]:
+        filters = number(process.status.get("Seccomp_filters"))
+        if filters and filters >= MANY_FILTERS:
+            effect, shown_by = "each system call passes all of them", f"/proc/{pid}/status"
+            yield Unusual(f"{who} has {filters} seccomp filters", effect, shown_by, time_in(model, ("cpu.kernel",)))
+        bypass = process.status.get("Speculation_Store_Bypass", "")
+        if bypass in ("thread force mitigated", "thread mitigated"):
+            effect, shown_by = "its loads from memory wait for stores before them", f"/proc/{pid}/status"
+            yield Unusual(f"{who} runs without speculative store bypass", effect, shown_by, time_in(model, CPU))
+
+
+def _cpu_groups(model: Model) -> Iterator[Unusual]:
+    ns = time_in(model, RUN_QUEUE)
+    for group in model.facts.cpu_groups:
+        usual, path = USUAL_WEIGHT.get(group.version, 0), plain(group.path)
+        file = "cpu.weight" if group.version == 2 else "cpu.shares"
+        if group.weight is not None and group.weight < usual and group.depth:
+            text = f"{file} of {path} is {group.weight} (usually {usual})"
+            yield Unusual(text, "other groups get more of a CPU", f"{path}/{file}", ns)
+        if _of_group(model, group.path, "cpu.idle") == "1":
+            yield Unusual(f"cpu.idle of {path} is 1", "it runs when nobody else wants to", f"{path}/cpu.idle", ns)
+        clamp = _of_group(model, group.path, "cpu.uclamp.max")
+        if clamp not in ("", "max", "100.00"):
+            text = f"cpu.uclamp.max of {path} is {plain(clamp)} (usually max)"
+            yield Unusual(text, "CPUs are clocked lower for it", f"{path}/cpu.uclamp.max", time_in(model, CPU))
+
+
+def _other_groups(model: Model) -> Iterator[Unusual]:
+    disk_ns, memory_ns = time_in(model, DISK), time_in(model, _FULL_GROUP)
+    for group in model.facts.io_groups:
+        path = plain(group.path)
+        if any(group.limits.values()):
+            yield Unusual(f"{path} has an I/O limit", "requests above it wait", f"{path}/io.max", disk_ns)
+        weight = number(_of_group(model, group.path, "io.weight").removeprefix("default").strip().partition("\n")[0])
+        if weight is not None and weight < USUAL_WEIGHT[2]:
+            text = f"io.weight of {path} is {weight} (usually 100)"
+            yield Unusual(text, "requests of others go first", f"{path}/io.weight", disk_ns)
+    for each in model.facts.memory_groups:
+        limits = [limit for limit in (each.limit_bytes, each.high_bytes) if limit]
+        limit = min(limits, default=None)
+        if limit and each.usage_bytes is not None and each.usage_bytes >= NEARLY_FULL * limit:
+            text = f"{plain(each.path)} has {size(each.usage_bytes)} of its {size(limit)} of memory"
+            yield Unusual(text, "its pages are freed to make room", f"{plain(each.path)}/memory.max", memory_ns)
+
+
+def _of_group(model: Model, path: str, file: str) -> str:
+    whole = f"{path}/{file}"
+    return (model.facts.texts.word(whole) or "") if whole in model.facts.texts else ""

@@ -1,0 +1,32 @@
+"""All settings that are unusual and bear on much of the target's time."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.settings.block_devices import block_devices
+from perfdiag.diagnosis.settings.boot_options import boot_options
+from perfdiag.diagnosis.settings.interfaces import interfaces
+from perfdiag.diagnosis.settings.kernel_settings import kernel_settings
+from perfdiag.diagnosis.settings.mount_options import mount_options
+from perfdiag.diagnosis.settings.processes import processes
+from perfdiag.diagnosis.settings.unusual import Unusual
+from perfdiag.model.model import Model
+from perfdiag.model.share_denominator import whole_ns
+
+MOST = 32  # that are told
+# The nearest to the target first: of as much time these tell more than what is set for the whole host.
+_SOURCES: Sequence[Callable[[Model], Iterable[Unusual]]] = (
+    mount_options,
+    block_devices,
+    processes,
+    interfaces,
+    kernel_settings,
+    boot_options,
+)
+
+
+def unusual_settings(model: Model) -> list[Unusual]:
+    """Return them, those that bear on most time first."""
+    least_ns = general_policy.setting_share * whole_ns(model)
+    found = [each for source in _SOURCES for each in source(model) if each.ns > 0 and each.ns >= least_ns]
+    return sorted(found, key=lambda each: -each.ns)[:MOST]

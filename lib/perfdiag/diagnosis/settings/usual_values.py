@@ -1,0 +1,82 @@
+"""What a setting usually is: tests of a recorded text, each of which says what the setting is instead."""
+
+from collections.abc import Callable
+
+from perfdiag.common.text import printable
+from perfdiag.common.units import plural
+from perfdiag.facts.texts import lines_of, number, words_of
+
+Departure = Callable[[str], str]  # from the text to "is 90 (usually 60)", or "" where it is as usual
+
+_LONGEST_WORD = 40
+
+
+def _field(text: str, field: int) -> int | None:
+    words = words_of(text)
+    return number(words[field]) if field < len(words) else None
+
+
+def at_most(most: int, usually: str = "") -> Departure:
+    """Numbers up to this one are usual."""
+
+    def departure(text: str) -> str:
+        value = number(text)
+        return "" if value is None or value <= most else f"is {value} (usually {usually or most})"
+
+    return departure
+
+
+def at_least(least: int, usually: str = "", field: int = 0) -> Departure:
+    """Numbers from this one on are usual; of several in one text the one at `field` counts."""
+
+    def departure(text: str) -> str:
+        value = _field(text, field)
+        if value is None or value >= least:
+            return ""
+        of_several = f"ends in {value}" if field else f"is {value}"
+        return f"{of_several} (usually {usually or least})"
+
+    return departure
+
+
+def unset_or_at_least(least: int, usually: str) -> Departure:
+    """Zero means that another setting counts; other numbers are usual from this one on."""
+
+    def departure(text: str) -> str:
+        value = number(text)
+        return "" if not value or value >= least else f"is {value} (usually {usually})"
+
+    return departure
+
+
+def span_at_least(least: int, usually: str) -> Departure:
+    """Two numbers, from the first to the second of which there are usually so many."""
+
+    def departure(text: str) -> str:
+        first, last = _field(text, 0), _field(text, 1)
+        if first is None or last is None or last - first + 1 >= least:
+            return ""
+        return f"is {first} {last} (usually {usually})"
+
+    return departure
+
+
+def one_of(*usual: str) -> Departure:
+    """One of these words is usual; of "[a] b" the word in brackets is the setting."""
+
+    def departure(text: str) -> str:
+        words = words_of(text)
+        chosen = next((word.strip("[]") for word in words if word.startswith("[")), words[0] if words else "")
+        return "" if not chosen or chosen in usual else f"is {printable(chosen, _LONGEST_WORD)} (usually {usual[0]})"
+
+    return departure
+
+
+def none_of(noun: str) -> Departure:
+    """Usually there is nothing in it; each line is one of what it lists."""
+
+    def departure(text: str) -> str:
+        entries = sum(bool(line) and not line.startswith("#") for line in lines_of(text.strip()))
+        return f"has {plural(entries, noun)} (usually none)" if entries else ""
+
+    return departure
