@@ -74,7 +74,7 @@ def test_the_time_of_one_thread_that_does_not_add_up_is_told_beside_those_that_d
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ("0 ns", "stack samples agree"),
+        ("0 ns", "stacks agree"),
         ("1 ns", "agree for >99.9 % of their time (most: disk.read, stack says net.receive)"),
         ("10 s", "agree for 50.0 % of their time (most: disk.read, stack says net.receive)"),
     ],

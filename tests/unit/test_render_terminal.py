@@ -80,6 +80,16 @@ def test_golden_folder_is_where_the_demo_looks() -> None:
     assert Path(terminal.DEMO).parent == GOLDEN
 
 
+def test_what_has_no_room_behind_a_label_is_counted() -> None:
+    """Four of three: also where everything fits that may be shown."""
+    said = ["neighbour: arp_cache: neighbor table overflow!", "nvme nvme0: I/O 22 QID 1 timeout, aborting"]
+    said += ["nf_conntrack: nf_conntrack: table full, dropping packet", "I/O error, dev sdb, sector 2048"]
+    end = "".join(f"3,{8 + number},9000001,-;{text}\n" for number, text in enumerate(said))
+    model = Builder().thread("app", cpu_user="5 s").fact("/dev/kmsg", "6,7,1,-;\n", end).model()
+    text = printed(report.make(model, diagnosis(model), RUNBOOKS))
+    assert text.count("KERNEL LOG") == 1 and "\n            1 more kind of trouble: --full\n" in text, text
+
+
 def test_what_the_kernel_logged_stands_below_the_problem() -> None:
     line = "4,{},9000001,-;{}\n"
     said = [

@@ -150,7 +150,7 @@ def notes(builder: Builder) -> str:
 
 
 def test_the_head_hides_nothing() -> None:
-    assert "TARGET GONE after 2.00 s" in notes(Builder().ended("targets gone", "2 s").thread("a"))
+    assert "ended after 2.00 s" in notes(Builder().ended("targets gone", "2 s").thread("a"))
     assert "CUT SHORT" in notes(Builder().thread("a").cut())
     assert "CUT SHORT" in notes(Builder().thread("a").ended("output closed", "2 s"))
     assert "ended early: 2.00 s of 10.0 s" in notes(Builder().ended("signal", "2 s").thread("a"))

@@ -8,7 +8,7 @@ from perfdiag.common.units import count, duration, fine_share, plural, share, si
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.recording.schema import NO_TIME_LOST
 from perfdiag.render import lost_records
-from perfdiag.render.layout import HEADING, WIDEST, Page, Section, pad
+from perfdiag.render.layout import HEADING, Page, Section, pad
 from perfdiag.report.contract import Program, Report
 
 _LEAST_NS = 1_000_000_000  # of a window shorter than that the recorder's begin and end would be a share of
@@ -47,7 +47,7 @@ def warning(report: Report, page: Page) -> Section:
     return Section(lines, [])
 
 
-def line(report: Report, room: int = WIDEST, *, stacks: bool = True) -> str:
+def line(report: Report, *, stacks: bool = True) -> str:
     """Return one line on how far to believe a report: time accounted for, losses, agreement with stacks."""
     coverage = report.coverage
     accounted = max(0.0, 1 - coverage.closed_error - coverage.unexplained_share)
@@ -55,8 +55,7 @@ def line(report: Report, room: int = WIDEST, *, stacks: bool = True) -> str:
     nothing = "losses unknown" if coverage.lost is None else "nothing lost"
     parts = [f"{fine_share(accounted)} of time accounted for{_unknown(report)}"]
     parts.append(f"{count(lost)} of {plural(coverage.records, 'record')} lost" if lost else nothing)
-    text = ", ".join([*parts, *([_stacks(report)] if stacks else [])])
-    return text if len(text) <= room else text.replace("stack sample", "stack")
+    return ", ".join([*parts, *([_stacks(report)] if stacks else [])])
 
 
 def _unknown(report: Report) -> str:
@@ -69,7 +68,7 @@ def _stacks(report: Report) -> str:
     coverage = report.coverage
     if coverage.stack_agreement is None:
         return "no stacks to compare"
-    samples = plural(coverage.stack_samples, "stack sample")
+    samples = plural(coverage.stack_samples, "stack")
     if coverage.stack_agreement >= 1:
         return f"{samples} {'agrees' if coverage.stack_samples == 1 else 'agree'}"
     most = "".join(f" (most: {account}, stack says {seen})" for account, seen, _ in coverage.disagreements[:1])

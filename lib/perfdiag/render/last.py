@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.common.units import first_of
+from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.render import coverage, ruledout
-from perfdiag.render.layout import ESSENTIAL, HEADING, Block, Chunk, Page, Section, clip
+from perfdiag.render.layout import ESSENTIAL, HEADING, Block, Chunk, Page, Section
 from perfdiag.render.problem import faults
 from perfdiag.report.contract import NotMeasured, Report
 
@@ -28,14 +28,14 @@ def last(report: Report, page: Page) -> Section:
 
     def fold(hidden: Sequence[int]) -> list[Text]:
         first = label if 0 not in hidden else _label("NOT MEASURED", label)
-        return [_bold(page.line(_as_fit([_would_tell(item) for item in missing[min(hidden) :]], first, page)), label)]
+        return [_bold(page.line(_as_fit(missing[min(hidden) :], first, page)), label)]
 
     believed = [] if coverage.doubts(report, page) else _trust(report, page, _label("TRUST", label))
     return Section(ruled_out, blocks, fold, believed)
 
 
 def _trust(report: Report, page: Page, label: str) -> list[Text]:
-    lines = page.wrapped(coverage.line(report, page.width - len(label)), first=label, limit=2)
+    lines = page.wrapped(coverage.line(report), first=label, limit=2)
     return [_bold(lines[0], label), *lines[1:]]
 
 
@@ -54,12 +54,15 @@ def _would_tell(item: NotMeasured) -> str:
     return first_of(titles, _TITLES) or item.what
 
 
-def _as_fit(whats: Sequence[str], first: str, page: Page) -> str:
-    """Return the line of as many of these as it has room for, and how many more there are."""
+def _as_fit(items: Sequence[NotMeasured], first: str, page: Page) -> str:
+    """Return the line of what as many of these as it has room for would tell, and how many more there are; of their ids
+    where it has no room for one, and of their number where it has none for these."""
     end = ": --full"
-    lines = [f"{first}{first_of(whats, number)}" for number in range(len(whats), 0, -1)]
-    whole = (line for line in lines if cell_len(line + end) <= page.width)
-    return next(whole, clip(lines[-1], page.width - len(end))) + end
+    for whats in (list(map(_would_tell, items)), [", ".join(item.ids) or item.what for item in items]):
+        lines = (f"{first}{first_of(whats, number)}{end}" for number in range(len(whats), 0, -1))
+        if whole := next((line for line in lines if cell_len(line) <= page.width), ""):
+            return whole
+    return f"{first}{plural(len(items), 'question')}{end}"
 
 
 def _missing(item: NotMeasured, page: Page, first: str) -> list[Text]:

@@ -123,7 +123,8 @@ def notes(model: Model) -> list[str]:
     if not model.coverage.complete:
         found.append(f"CUT SHORT: the recording has no end, its last line came after {duration(model.window_ns)}")
     elif reason == "targets gone":
-        found.append(f"TARGET GONE after {duration(model.window_ns)}")
+        several = "all processes " if len(model.header.targets) > 1 else ""
+        found.append(f"{several}ended after {duration(model.window_ns)}")
     elif reason == "output closed":
         found.append(f"CUT SHORT: the recorder's output was closed after {duration(model.window_ns)}")
     elif short:
@@ -135,7 +136,7 @@ def notes(model: Model) -> list[str]:
     found += without_match(model)
     found += _restarts(model)
     ended = sum(thread.threads for thread in model.threads if thread.exited and thread.comm != UNLISTED)
-    if ended:
+    if ended and reason != "targets gone":
         full = sum(bool(thread.tid) for thread in model.threads) >= RECORDER["THREAD_ROWS"]
         found.append(f"{plural(ended, 'thread')} ended in the window{' or had no room for a row of their own' * full}")
     if any(thread.comm == UNLISTED for thread in model.threads):
