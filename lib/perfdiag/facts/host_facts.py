@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perfdiag.facts import (
-    cgroup,
     clock_limits,
     hypervisor,
     memory,
-    mountstats,
     power,
     process,
     processor,
-    storage,
 )
-from perfdiag.facts.cgroup import Cgroup, CpuGroup, CpusetGroup, IoGroup, MemoryGroup, PidsGroup
+from perfdiag.facts.cgroup import CpuGroup, IoGroup, MemoryGroup
 from perfdiag.facts.clock_limits import ClockLimits, PowerZone
 from perfdiag.facts.competitors import Competitor, read_competitors
 from perfdiag.facts.file_locks import read_file_locks
 from perfdiag.facts.file_systems import FileSystems, read_file_systems
+from perfdiag.facts.group_facts import GroupFacts
 from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.jvm import HotSpot, read_machines
 from perfdiag.facts.kernel_log import KernelLog, LogLine, OomReport, read_kernel_log
@@ -32,7 +30,6 @@ from perfdiag.facts.memory import DirtyLimits, NumaNode, SamePageMerging, Swap, 
 from perfdiag.facts.mountstats import NfsMount
 from perfdiag.facts.network import Interface, Tcp
 from perfdiag.facts.network_facts import NetworkFacts
-from perfdiag.facts.nfs_connections import NfsConnections, read_nfs_connections
 from perfdiag.facts.power import DeliveredClock, FrequencyPolicy, IdleState
 from perfdiag.facts.process import Descriptors, Process
 from perfdiag.facts.processor import Clocksource, Processor
@@ -43,7 +40,7 @@ from perfdiag.facts.writeback import WritebackLimits, read_writeback_limits
 from perfdiag.recording import schema
 
 
-class Facts(NetworkFacts):
+class Facts(NetworkFacts, GroupFacts):
     """The host and the targets at the begin and the end of a recording."""
 
     def __init__(self, texts: Texts) -> None:
@@ -193,63 +190,6 @@ class Facts(NetworkFacts):
         """Swap space; total_bytes 0 is known to have none."""
         return memory.read_swap(self.texts)
 
-    # Storage
-
-    @fact
-    def mounts(self) -> Sequence[Mount]:
-        """Of the targets' and the recorder's mount namespaces, in mountinfo's order."""
-        return storage.read_mounts(self.texts)
-
-    @fact
-    def _mounts(self) -> storage.Mounts:
-        return storage.Mounts(self.texts, self.mounts)
-
-    def mount_of(self, device: str) -> Mount | None:
-        """Return the mount of a device ("MAJOR:MINOR"), the file system's root before bind mounts."""
-        disk = self.disks.get(device)
-        names = [disk.name, *([f"mapper/{disk.label}"] if disk.label else [])] if disk else []
-        return self._mounts.find(device, names)
-
-    def mounts_of(self, device: str) -> Sequence[Mount]:
-        """Return the mount of a device; both, in their order, where another file system got its number meanwhile."""
-        found = self.mount_of(device)
-        return self._mounts.find_successor(device) or ((found,) if found else ())
-
-    @fact
-    def nfs_mounts(self) -> Sequence[NfsMount]:
-        """NFS mounts of the recorder's mount namespace, with the calls of everybody in the window."""
-        return mountstats.read_nfs_mounts(self.texts)
-
-    def nfs_mount_of(self, device: str) -> NfsMount | None:
-        """Return the NFS mount of a device ("MAJOR:MINOR")."""
-        places = [(mount.source, mount.mountpoint) for mount in self._mounts.of_device(device)]
-        return next((self._nfs_places[place] for place in places if place in self._nfs_places), None)
-
-    @fact
-    def _nfs_places(self) -> Mapping[tuple[str, str], NfsMount]:
-        return {(mount.source, mount.mountpoint): mount for mount in reversed(self.nfs_mounts)}
-
-    @fact
-    def nfs_connections(self) -> Mapping[str, NfsConnections]:
-        """Connections of the recorder's network namespace to NFS servers (TCP, port 2049), by the server's address."""
-        return read_nfs_connections(self.texts)
-
-    def nfs_connections_of(self, device: str) -> NfsConnections | None:
-        """Return those that serve the mount of a device ("MAJOR:MINOR"); others may use them, too."""
-        options = (option for mount in self._mounts.of_device(device) for option in mount.options)
-        addresses = {option.removeprefix("addr=") for option in options if option.startswith("addr=")}
-        return next((self.nfs_connections[each] for each in addresses if each in self.nfs_connections), None)
-
-    @fact
-    def disks(self) -> Mapping[str, Disk]:
-        """By "MAJOR:MINOR", partitions included."""
-        return storage.read_disks(self.texts, self.hypervisor)
-
-    def disk_name(self, device: str) -> str:
-        """Return "sda (8:0)" for "8:0", or the device as given when unknown."""
-        disk = self.disks.get(device)
-        return f"{disk.name} ({device})" if disk else device
-
     # Locks and competitors
 
     @fact
@@ -261,56 +201,6 @@ class Facts(NetworkFacts):
     def competitors(self) -> Mapping[int, Competitor]:
         """The processes behind which the target waited longest for a CPU, by pid; empty where nobody looked."""
         return read_competitors(self.texts, self.mounts)
-
-    # Control groups: the targets' own first, then their ancestors up to the root
-
-    @fact
-    def _groups(self) -> cgroup.Reader:
-        return cgroup.Reader(self.texts, self.mounts)
-
-    @fact
-    def group_depth(self) -> int | None:
-        """How many visible ancestors the deepest of the targets' groups has; None where none is known."""
-        return max((each.depth for each in self._groups.directories), default=None)
-
-    @fact
-    def cpu_groups(self) -> Sequence[CpuGroup]:
-        """CPU bandwidth."""
-        return list(self._groups.cpu())
-
-    @fact
-    def cpuset_groups(self) -> Sequence[CpusetGroup]:
-        """CPUs that groups may use."""
-        return list(self._groups.cpusets())
-
-    @fact
-    def memory_groups(self) -> Sequence[MemoryGroup]:
-        """Memory limits."""
-        return list(self._groups.memory())
-
-    @fact
-    def io_groups(self) -> Sequence[IoGroup]:
-        """I/O limits."""
-        return list(self._groups.io())
-
-    @fact
-    def pids_groups(self) -> Sequence[PidsGroup]:
-        """Task limits."""
-        return list(self._groups.pids())
-
-    @fact
-    def frozen(self) -> Mapping[int, bool]:
-        """Whether the control group of a target was frozen at the end, by pid; of others it is not known."""
-        return self._groups.frozen()
-
-    def cgroup_of(self, identity: int) -> Cgroup | None:
-        """Return the group of an object "cgroup:ID"."""
-        return self._by_inode.get(identity)
-
-    @fact
-    def _by_inode(self) -> Mapping[int | None, Cgroup]:
-        groups: list[Cgroup] = [*self.cpu_groups, *self.memory_groups, *self.io_groups, *self.pids_groups]
-        return {group.inode: group for group in reversed(groups)}
 
     # Processes
 
