@@ -280,6 +280,7 @@ struct fold {
 #include "core/records/network.h"
 #include "core/records/chains.h"
 #include "core/records/memory.h"
+#include "core/records/connections.h"
 #include "core/records/requests.h"
 #include "core/records/statements.h"
 #include "core/records/scripts.h"
