@@ -28,7 +28,7 @@ def test_a_command_is_held_back_and_passes_its_status_on(house: House) -> None:
 
 
 def test_the_launcher_knows_which_options_take_a_value() -> None:
-    source = (ROOT / "lib/recorder/launcher/launcher.c").read_text()
+    source = (ROOT / "lib/recorder/launcher/command_words.c").read_text()
     known = re.search(r"is_flag.*?\{([^}]*)\};", source, re.DOTALL)
     assert known
     commands = [import_module(f"perfdiag.commands.{name}").command for name in ("check", "host", "latency", "record")]

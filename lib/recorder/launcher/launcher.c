@@ -25,7 +25,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "launcher/command_words.h"
 #include "launcher/find_python.h"
+#include "launcher/install_paths.h"
 #include "launcher/out_of_memory.h"
 #include "launcher/python_variables.h"
 #include "launcher/record_without_python.h"
@@ -40,13 +42,6 @@
 #define RECORDER "PERFDIAG_RECORDER_PID"
 #define NICENESS "PERFDIAG_NICENESS"
 #define ENDED "PERFDIAG_ENDED_FD"
-
-struct paths {
-	char program[PATH_MAX], recorder[PATH_MAX], python[PATH_MAX], package[PATH_MAX], scripts[PATH_MAX];
-	const char *options; /* of Python */
-	bool no_python;	     /* `python` does not fit, or is "" */
-	bool installed;	     /* and no checkout */
-};
 
 static int fail(int error, const char *what)
 {
@@ -90,43 +85,6 @@ static int fail_without_null(int error)
 	return 1;
 }
 
-static int join(char *path, const char *directory, const char *name)
-{
-	return snprintf(path, PATH_MAX, "%s/%s", directory, name) < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
-/* An installed tree (PREFIX/bin, PREFIX/lib/perfdiag) is preferred; else this is build/bin of a checkout. */
-static int find_paths(struct paths *paths)
-{
-	char directory[PATH_MAX];
-	ssize_t length;
-	int err;
-
-	length = readlink("/proc/self/exe", paths->program, PATH_MAX - 1);
-	if (length < 0)
-		return -errno;
-	paths->program[length] = '\0';
-	strcpy(directory, paths->program);
-	*strrchr(directory, '/') = '\0';
-
-	err = join(paths->package, directory, "../lib/perfdiag/python/perfdiag/__main__.py");
-	if (!err && !access(paths->package, R_OK)) {
-		if (find_python(paths->python))
-			paths->no_python = true;
-		paths->installed = true;
-		paths->options = "-ISB"; /* all it needs is installed with it: no modules of the host's */
-		return join(paths->recorder, directory, "../lib/perfdiag/perfdiag-recorder")
-			       ?: join(paths->scripts, directory, "../share/perfdiag");
-	}
-	if (!err && errno == EACCES)
-		return -EACCES;
-	paths->options = "-IB";
-	err = err ?: join(paths->package, directory, "../../lib/perfdiag/__main__.py");
-	err = err ?: join(paths->python, directory, "../venv/bin/python");
-	err = err ?: join(paths->scripts, directory, "../..");
-	return err ?: join(paths->recorder, directory, "perfdiag-recorder");
-}
-
 /* Without these Python ends before any line of ours, in pages of its own words. */
 static int check_descriptors(void)
 {
@@ -137,60 +95,6 @@ static int check_descriptors(void)
 	close(first);
 	close(second);
 	return 0;
-}
-
-static bool is_flag(const char *word)
-{
-	static const char *const flags[] = { "--only",	    "--stacks", "--no-request-names",
-					     "--no-apps",   "--json",	"--full",
-					     "--exit-code", "--quiet",	"-q" };
-
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
-		if (!strcmp(word, flags[i]))
-			return true;
-	return false;
-}
-
-/* An option whose value is the next word, whatever that looks like. */
-static bool takes_next(const char *word)
-{
-	return (*word == '-' && word[1] && strchr("odp", word[1]) && !word[2]) ||
-	       (!strncmp(word, "--", 2) && !strchr(word, '=') && !is_flag(word));
-}
-
-/*
- * As the words behind a command are understood by Python; after "--" they are another command's.  Returns the value of
- * the last option of that name, "" where it has none, NULL where it is not given.
- */
-static const char *option_value(char **argv, const char *option)
-{
-	size_t length = strlen(option);
-	const char *value = NULL;
-
-	for (; *argv && strcmp(*argv, "--"); argv++) {
-		if (!strncmp(*argv, option, length) && (!(*argv)[length] || (*argv)[length] == '='))
-			value = (*argv)[length] ? *argv + length + 1 : argv[1] ?: "";
-		if (takes_next(*argv) && argv[1])
-			argv++;
-	}
-	return value;
-}
-
-static bool has_option(char **argv, const char *option)
-{
-	return option_value(argv, option);
-}
-
-static bool needs_recorder(int argc, char **argv)
-{
-	if (argc < 2 || getenv("_PERFDIAG_COMPLETE"))
-		return false;
-	if (strcmp(argv[1], "latency") && strcmp(argv[1], "host") && strcmp(argv[1], "record") &&
-	    strcmp(argv[1], "check"))
-		return false;
-	if (has_option(argv + 2, "--help") || has_option(argv + 2, "-h"))
-		return false;
-	return strcmp(argv[1], "host") || !has_option(argv + 2, "--since"); /* it is over: nothing is recorded */
 }
 
 static void set_number(const char *name, int number)
