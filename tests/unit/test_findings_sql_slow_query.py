@@ -58,13 +58,45 @@ def test_a_statement_that_computes_is_told_without_being_a_fault() -> None:
 
 def test_what_it_computes_is_named_where_nothing_else_computes() -> None:
     """76 % of the samples were inside the planner, and the remedy was an index."""
-    stacks = {"user": ["pglz_decompress (postgres)", "detoast_attr (postgres)"], "count": 300}
+    stacks = {"user": ["deconstruct_array (postgres)", "array_in (postgres)"], "count": 300}
     builder = server(statement(20, 200 * MS, 3 * S)).stack("cpu", **stacks)  # type: ignore[arg-type]
     found = finding(builder.model(), ID)
-    assert "computes in pglz_decompress: 20 times" in found.headline
-    assert "why it computes in pglz_decompress (postgres)" in found.remedies[0].text
+    assert "computes in deconstruct_array: 20 times" in found.headline
+    assert "why it computes in deconstruct_array (postgres)" in found.remedies[0].text
     other = server(statement(20, 200 * MS, 2 * S)).stack("cpu", **stacks)  # type: ignore[arg-type]
-    assert "pglz" not in finding(other.model(), ID).headline, "most of the CPU time is for others"
+    assert "deconstruct" not in finding(other.model(), ID).headline, "most of the CPU time is for others"
+
+
+SCAN = [
+    "heapgettup (postgres)",
+    "heap_getnextslot (postgres)",
+    "ExecSeqScan (postgres)",
+    "standard_ExecutorRun (postgres)",
+]
+LOOP = ["_Z13rr_sequentialP11READ_RECORD (mariadbd)", "_ZN13sp_instr_stmt7executeEP3THDPj (mariadbd)"]
+
+
+@pytest.mark.parametrize(
+    ("by", "user", "words", "remedy"),
+    [
+        ("postgresql", SCAN, "reads whole tables", "an index"),
+        ("postgresql", ["qsort_tuple (postgres)", "tuplesort_performsort (postgres)"], "sorts rows", "in that order"),
+        ("postgresql", ["LogicalTapeRead (postgres)", "mergeruns (postgres)"], "in temporary files", "work_mem"),
+        ("postgresql", [*SCAN[:2], "ExecScanSubPlan (postgres)"], "runs a subquery for each row", "a join"),
+        ("postgresql", ["_ZN4llvm3runEv (libLLVM-14.so.1)", *SCAN[2:]], "compiles its plan (JIT)", "jit = off"),
+        ("postgresql", [*SCAN, "standard_planner (postgres)"], "reads whole tables", "an index"),  # left on the stack
+        ("mariadb", LOOP, "runs the statements of a procedure", "one statement for all rows"),
+        ("mariadb", LOOP[:1], "reads whole tables", "an index"),
+    ],
+)
+def test_what_it_computes_in_decides_the_remedy(by: str, user: list[str], words: str, remedy: str) -> None:
+    found = finding(server(statement(20, 200 * MS, 3 * S, server=by)).stack("cpu", user=user, count=300).model(), ID)
+    assert words in found.headline and remedy in found.remedies[0].text, found
+
+
+def test_the_work_of_few_samples_is_not_named() -> None:
+    few = server(statement(20, 200 * MS, 3 * S)).stack("cpu", user=SCAN, count=3).model()
+    assert "reads whole tables" not in finding(few, ID).headline
 
 
 def test_over_the_objective_it_is_a_fault() -> None:

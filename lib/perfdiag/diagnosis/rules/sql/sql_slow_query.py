@@ -7,6 +7,7 @@ from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.sql.statement_of import in_short
+from perfdiag.diagnosis.evidence.sql.statement_work import WorkFound, work_of
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Check, Evidence, EvidenceKind, Finding, Mechanism, Outcome, Remedy, rule
@@ -15,6 +16,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 
 ID, COMPUTES = "SQL-SLOW-QUERY", "cpu.user"
+_FILE = " ("  # in front of the file of a function
 
 
 @rule(
@@ -27,7 +29,8 @@ ID, COMPUTES = "SQL-SLOW-QUERY", "cpu.user"
     " objective this is no fault: a report may take its time.",
     measured="The time of each statement in PostgreSQL and MariaDB, and what its thread spent it in.",
     alternatives="The server computes for all at once: see CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
-    remedies="Look at the plan of the statement: rows that are read and thrown away want an index.",
+    remedies="Look at the plan of the statement, and at what its samples stand in: rows read and thrown away want an"
+    " index; sorts, procedures, subqueries and patterns have remedies of their own.",
     verify="With --full, the mean of the statement is shorter.",
     beats=("CPU-BOUND", "CPU-SINGLE-THREAD"),
     met=False,
@@ -71,12 +74,12 @@ def _computed_ns(statement: Statement) -> int:
 
 def _finding(model: Model, statement: Statement) -> Finding:
     latency, name = statement.latency, plain(statement.name)
-    each, work = duration(_mean_ns(statement)), _work(model, statement)
-    where = f" {brief(work.where.partition(' (')[0])}" if work else ""
+    each, work, kind = duration(_mean_ns(statement)), _work(model, statement), _kind(model, statement)
+    does = f"computes{f' {brief(work.where.partition(_FILE)[0])}' if work else ''}"
     return conclude(
         model,
         {COMPUTES: _computed_ns(statement)},
-        headline=f"{in_short(name)} computes{where}: {latency.count:,} times, {each} each",
+        headline=f"{in_short(name)} {kind.kind.words if kind else does}: {latency.count:,} times, {each} each",
         claim=f"{name} ran {latency.count:,} times for {each} on average; {top(statement.accounts)}.",
         mechanism=Mechanism.WORK,
         departs=statement.over_slo > 0,
@@ -85,9 +88,10 @@ def _finding(model: Model, statement: Statement) -> Finding:
             Evidence(
                 f"its time: {top(statement.accounts)}", float(latency.sum_ns), "ns", "ledger", kind=EvidenceKind.NUMBER
             ),
+            *([kind.evidence] if kind else []),
             *([work.evidence] if work else []),
         ],
-        remedies=[_remedy(statement, work)],
+        remedies=[_remedy(statement, work, kind)],
         alternatives=["all sessions compute at once, for too few CPUs"],
         verify=measured(model, f"a shorter mean for it under SQL STATEMENTS, now {each}", "--full"),
         inside=True,
@@ -103,15 +107,24 @@ def _quantiles(statement: Statement) -> str:
 
 
 def _work(model: Model, statement: Statement) -> MainWork | None:
-    """Return what the server mostly computes, where that is mostly for this statement: samples do not tell statements
-    apart."""
-    if 2 * _computed_ns(statement) < model.ns(COMPUTES):
-        return None
-    work = main_work(model, CpuSamples(model))
+    """Return what the server mostly computes, where that is mostly for this statement."""
+    work = main_work(model, CpuSamples(model)) if _has_most(model, statement) else None
     return work if work and work.samples == "CPU" else None
 
 
-def _remedy(statement: Statement, work: MainWork | None) -> Remedy:
+def _kind(model: Model, statement: Statement) -> WorkFound | None:
+    """Return the same as a database calls it."""
+    return work_of(statement.server, CpuSamples(model)) if _has_most(model, statement) else None
+
+
+def _has_most(model: Model, statement: Statement) -> bool:
+    """Return whether the server computes mostly for this statement: samples do not tell statements apart."""
+    return 2 * _computed_ns(statement) >= model.ns(COMPUTES)
+
+
+def _remedy(statement: Statement, work: MainWork | None, kind: WorkFound | None) -> Remedy:
     explain = "EXPLAIN (ANALYZE, BUFFERS)" if statement.server == "postgresql" else "ANALYZE FORMAT=JSON"
+    if kind:
+        return fix(f"it {kind.kind.words}: {kind.kind.remedy}; its plan shows where ({explain} ...)")
     why = f" and why it computes {work.where}" if work else ""
     return fix(f"look at its plan ({explain} ...){why}: rows that are read and thrown away want an index")

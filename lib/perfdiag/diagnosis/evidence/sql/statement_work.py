@@ -1,0 +1,159 @@
+"""What a statement computes, by the functions of its server that samples stand below: that decides what to change.
+
+An index helps where rows are read and thrown away, and neither where they are sorted nor where a procedure runs a
+statement for each of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part
+from perfdiag.diagnosis.policy import cpu_policy
+from perfdiag.diagnosis.rule import Evidence, EvidenceKind
+from perfdiag.model.stacks.symbols import any_begins, module_of, readable
+from perfdiag.recording import schema
+
+POSTGRESQL, MARIADB = "postgresql", "mariadb"
+
+
+@dataclass(frozen=True)
+class StatementWork:
+    """One kind of it."""
+
+    words: str  # "sorts rows"
+    functions: tuple[str, ...]  # how their names begin, C++ with its scopes
+    remedy: str
+    unless: tuple[str, ...] = ()  # below these it is over: what a scan of the stack finds is left from before
+    modules: tuple[str, ...] = ()  # libraries whose code the sample stands in, instead of functions
+
+
+_INDEX = "an index on what it filters and joins by: rows that are read and thrown away take the time"
+_TEMPORARY = "temporary files"
+# Those that contain others stand first: a procedure runs statements, a subquery reads rows.
+KINDS: dict[str, Sequence[StatementWork]] = {
+    POSTGRESQL: (
+        StatementWork(
+            "runs triggers",
+            ("ExecASTriggers", "ExecBRInsertTriggers", "ExecCallTriggerFunc"),
+            "fewer or cheaper triggers",
+        ),
+        StatementWork("checks foreign keys", ("RI_FKey",), "an index on the columns that refer to its table"),
+        StatementWork(
+            "runs a function for each row",
+            ("plpgsql_exec_function", "fmgr_sql"),
+            "the function's work as part of the statement",
+        ),
+        StatementWork("compiles its plan (JIT)", (), "SET jit = off", modules=("libLLVM",)),
+        StatementWork(
+            "plans",
+            ("standard_planner", "standard_join_search"),
+            "prepared statements, or a lower join_collapse_limit",
+            unless=("standard_ExecutorRun",),
+        ),
+        StatementWork(
+            "runs a subquery for each row",
+            ("ExecScanSubPlan", "ExecSetParamPlan"),
+            "a join instead, or an index for it",
+        ),
+        StatementWork(
+            "matches patterns",
+            ("pg_regexec", "textregexeq", "textlike", "texticlike", "UTF8_MatchText"),
+            "an index for patterns (pg_trgm)",
+        ),
+        StatementWork(
+            "reads JSON", ("jsonb_", "json_", "JsonPath", "executeJsonPath"), "columns, or an index on the expression"
+        ),
+        StatementWork(
+            "unpacks large values",
+            ("pglz_decompress", "LZ4_decompress", "detoast_attr"),
+            "fewer or smaller columns in its list",
+        ),
+        StatementWork(
+            f"sorts rows in {_TEMPORARY}",
+            ("mergeruns", "dumptuples", "LogicalTape"),
+            "an index in that order, or more work_mem",
+        ),
+        StatementWork(
+            "sorts rows",
+            ("tuplesort_performsort", "tuplesort_put"),
+            "an index in that order, or fewer rows and columns",
+        ),
+        StatementWork(
+            f"hashes rows in {_TEMPORARY}", ("hashagg_spill", "ExecHashJoinSaveTuple"), "more work_mem, or fewer rows"
+        ),
+        StatementWork(
+            "hashes rows",
+            ("MultiExecHash", "ExecHashJoin", "ExecParallelHash", "LookupTupleHashEntry"),
+            "fewer rows: filters that apply before the join",
+        ),
+        StatementWork("compares each row of one table with each of another", ("ExecNestLoop", "ExecMaterial"), _INDEX),
+        StatementWork("reads whole tables", ("heap_getnextslot", "SeqNext", "ExecSeqScan"), _INDEX),
+    ),
+    MARIADB: (
+        StatementWork(
+            "runs the statements of a procedure",
+            ("sp_head::execute", "sp_instr_stmt"),
+            "one statement for all rows instead of a loop",
+        ),
+        StatementWork(
+            "runs a subquery for each row",
+            ("subselect_", "Item_subselect", "Item_exists_subselect"),
+            "a join instead, or an index for it",
+        ),
+        StatementWork(
+            "plans",
+            ("best_access_path", "greedy_search", "choose_plan"),
+            "a lower optimizer_search_depth, or fewer joins",
+            unless=("JOIN::exec", "do_select"),
+        ),
+        StatementWork(
+            "matches patterns", ("Item_func_regexp", "Item_func_like", "Regexp_processor_pcre"), "an index, or FULLTEXT"
+        ),
+        StatementWork("reads JSON", ("Item_func_json", "json_"), "generated columns with an index"),
+        StatementWork(
+            f"sorts rows in {_TEMPORARY}",
+            ("merge_many_buff", "merge_buffers"),
+            "an index in that order, or a larger sort_buffer_size",
+        ),
+        StatementWork(
+            "sorts rows",
+            ("filesort", "Filesort_buffer", "SORT_INFO"),
+            "an index in that order, or fewer rows and columns",
+        ),
+        StatementWork("compares each row of one table with each of another", ("JOIN_CACHE", "JOIN_TAB_SCAN"), _INDEX),
+        StatementWork("reads whole tables", ("rr_sequential", "ha_innobase::rnd_next", "handler::ha_rnd_next"), _INDEX),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class WorkFound:
+    """The kind that most samples show."""
+
+    kind: StatementWork
+    part: Part
+
+    @property
+    def evidence(self) -> Evidence:
+        """Return the samples."""
+        text = f"it {self.kind.words}: {self.part} of CPU samples, by the functions they stand below"
+        return Evidence(text, self.part.share, "share", FUNCTIONS, self.part.error, kind=EvidenceKind.FUNCTIONS)
+
+
+def work_of(server: str, samples: CpuSamples) -> WorkFound | None:
+    """Return the first kind of a server below whose functions most samples stand; None of too few, or of other work."""
+    if samples.count < cpu_policy.samples_for_function:
+        return None
+    for kind in KINDS.get(server, ()):
+        part = samples.part(partial(_is_of, kind))
+        if part.share - part.error >= cpu_policy.hot_spot_share:
+            return WorkFound(kind, part)
+    return None
+
+
+def _is_of(kind: StatementWork, stack: schema.Stack) -> bool:
+    names = [readable(frame) for frame in stack.user]
+    if kind.modules:
+        return bool(stack.user) and module_of(stack.user[0]).startswith(kind.modules)
+    return any_begins(names, kind.functions) and not (kind.unless and any_begins(names, kind.unless))
