@@ -202,6 +202,16 @@ def test_a_link(file: str, text: str, says: str) -> None:
     assert says in told(on_the_network(**{file: text}).model())
 
 
+def test_peers_on_this_host_are_reached_without_a_link() -> None:
+    slow = on_the_network(speed="100").model()
+    assert told(slow) == ["eth0 runs at 100 Mbit/s"]
+    for peer in ("127.0.0.1:80", "[::1]:80", "127.1.2.3:80"):
+        here = reading(key=f"peer:{peer}", account="net.receive")
+        for name, text in (("mtu", "1500"), ("operstate", "up"), ("speed", "100")):
+            here.fact(f"/sys/class/net/eth0/{name}", f"{text}\n")
+        assert not told(here.model())
+
+
 def test_a_bond_that_nobody_monitors_and_a_link_that_is_down() -> None:
     known = {"bonding__mode": "active-backup 1", "bonding__miimon": "100", "bonding__slaves": "eth1 eth2"}
     assert not told(on_the_network(**known).model())

@@ -1,16 +1,19 @@
-"""Network interfaces of this host: bonds, what their drivers are set to, and queues that hold packets up."""
+"""Network interfaces of this host: bonds, what their drivers are set to, and queues that hold packets up.
+
+They bear on what was waited for at peers beyond this host: what stays on it passes none of them.
+"""
 
 from collections.abc import Iterator
+from ipaddress import ip_address
 
 from perfdiag.common.units import duration
-from perfdiag.diagnosis.settings.unusual import NETWORK, Unusual, time_in
+from perfdiag.diagnosis.settings.unusual import NETWORK, Unusual, time_at
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.host_facts import Interface
 from perfdiag.facts.link_settings import LinkSettings
 from perfdiag.facts.texts import words_of
 from perfdiag.model.model import Model
 
-_PER_PACKET = (*NETWORK, "cpu.kernel", "cpu.irq")
 _WITHOUT_A_DRIVER = ("loopback", "virtual")
 SLOWEST_MBITS = 1000  # what any wired network of a server carries
 SMALLEST_MTU = 1280  # of IPv6
@@ -21,14 +24,15 @@ _ORDERED_MODES = ("active-backup", "802.3ad", "balance-xor", "balance-tlb", "bal
 
 def interfaces(model: Model) -> Iterator[Unusual]:
     """Yield what is unusual about those that are up."""
-    if not time_in(model, _PER_PACKET):
+    ns = time_at(model, NETWORK, _beyond_this_host(model))
+    if not ns:
         return
     for each in model.facts.interfaces:
-        yield from _bond(model, each.name)
+        yield from _bond(model, each.name, ns)
         if each.kind not in _WITHOUT_A_DRIVER and _word(model, each.name, "operstate") in ("up", "unknown"):
-            yield from _link(model, each)
+            yield from _link(model, each, ns)
     for queue in model.facts.traffic_queues:
-        ns, name = time_in(model, NETWORK), plain(queue.interface)
+        name = plain(queue.interface)
         if queue.delay_ns:
             text = f"{queue.kind} on {name} delays each packet by {duration(queue.delay_ns)}"
             yield Unusual(text, "each round trip takes that longer", f"tc -s qdisc show dev {name}", ns)
@@ -37,16 +41,30 @@ def interfaces(model: Model) -> Iterator[Unusual]:
             yield Unusual(text, "packets wait or are dropped above that", f"tc -s qdisc show dev {name}", ns)
 
 
+def _beyond_this_host(model: Model) -> list[str]:
+    """Return the keys of what was waited for in the network, but peers on this host."""
+    own = {address for queue in model.facts.traffic_queues for address in queue.addresses}
+    return [row.key for row in model.rows_of(*NETWORK) if not _is_here(row.key, own)]
+
+
+def _is_here(key: str, own: set[str]) -> bool:
+    address = key.removeprefix("peer:").rpartition(":")[0].strip("[]") if key.startswith("peer:") else ""
+    try:
+        return bool(address) and (address in own or ip_address(address).is_loopback)
+    except ValueError:
+        return False
+
+
 def _word(model: Model, interface: str, file: str) -> str:
     path = f"/sys/class/net/{interface}/{file}"
     return (model.facts.texts.word(path) or "") if path in model.facts.texts else ""
 
 
-def _bond(model: Model, interface: str) -> Iterator[Unusual]:
+def _bond(model: Model, interface: str, ns: int) -> Iterator[Unusual]:
     words = words_of(_word(model, interface, "bonding/mode"))
     if not words:
         return
-    ns, name, mode = time_in(model, NETWORK), plain(interface), plain(words[0])
+    name, mode = plain(interface), plain(words[0])
     shown_by = f"/proc/net/bonding/{name}"
     if mode not in _ORDERED_MODES:
         yield Unusual(f"{name} sends in mode {mode}", "packets of a connection overtake each other", shown_by, ns)
@@ -58,8 +76,8 @@ def _bond(model: Model, interface: str) -> Iterator[Unusual]:
             yield Unusual(f"{plain(link)} of {name} is down", "the other links carry its packets", shown_by, ns)
 
 
-def _link(model: Model, interface: Interface) -> Iterator[Unusual]:
-    ns, name = time_in(model, NETWORK), plain(interface.name)
+def _link(model: Model, interface: Interface, ns: int) -> Iterator[Unusual]:
+    name = plain(interface.name)
     speed, mtu = (model.facts.texts.number(f"/sys/class/net/{interface.name}/{file}") for file in ("speed", "mtu"))
     if speed is not None and 0 < speed < SLOWEST_MBITS:
         yield Unusual(f"{name} runs at {speed} Mbit/s", "it carries no more", f"ethtool {name}", ns)
@@ -69,15 +87,14 @@ def _link(model: Model, interface: Interface) -> Iterator[Unusual]:
         yield Unusual(f"mtu of {name} is {mtu} (usually 1500)", "data takes more packets", f"ip link show {name}", ns)
     settings = model.facts.link_settings.get(interface.name)
     if settings is not None:
-        yield from _driver(model, name, settings)
+        yield from _driver(name, settings, ns)
 
 
-def _driver(model: Model, name: str, settings: LinkSettings) -> Iterator[Unusual]:
+def _driver(name: str, settings: LinkSettings, ns: int) -> Iterator[Unusual]:
     off = [each for each in ("tso", "gso", "gro") if settings.switches.get(each) is False]
     if off:
         text = f"{' and '.join(off)} of {name} {'is' if len(off) == 1 else 'are'} off"
-        yield Unusual(text, "a CPU handles each packet by itself", f"ethtool -k {name}", time_in(model, _PER_PACKET))
-    ns = time_in(model, NETWORK)
+        yield Unusual(text, "a CPU handles each packet by itself", f"ethtool -k {name}", ns)
     for way, waits_us in settings.coalescing_us.items():
         if waits_us > LONGEST_COALESCING_US:
             text = f"{name} waits {waits_us} us before it interrupts for packets ({way}-usecs)"
