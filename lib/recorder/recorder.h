@@ -220,6 +220,7 @@ void tables_write(struct recorder *recorder);
 
 /* sockets.c */
 void sockets_write(struct recorder *recorder);
+void packet_drops_write(struct recorder *recorder);
 
 /* nfs.c */
 void nfs_write(struct recorder *recorder);

@@ -16,3 +16,26 @@ struct socket_sum {
 	__u32 duplicates_seen, padding;
 	__u64 sock; /* to tell connections to one peer apart */
 };
+
+/* Why this host's kernel dropped a packet, as far as that tells what to do. */
+enum drop_kind {
+	DROP_NONE,
+	DROP_FIREWALL, /* a rule of netfilter */
+	DROP_FILTER,   /* a BPF program: of a socket, a control group, an interface */
+	DROP_RECEIVE_BUFFER,
+	DROP_QUEUE,   /* of an interface */
+	DROP_BACKLOG, /* of a CPU */
+	DROP_LINK_ADDRESS,
+	DROP_REVERSE_PATH,
+	DROP_ROUTE,
+	DROP_CHECKSUM,
+	DROP_TOO_BIG,
+	DROP_KINDS,
+};
+
+/* Packets from a peer, or to it. */
+struct drop_key {
+	__u64 object; /* the peer */
+	__u32 kind;   /* enum drop_kind */
+	__u32 padding;
+};

@@ -51,6 +51,7 @@ _AS_RECORDED = (
     "requests_left",
     "rpcs",
     "silent",
+    "packet_drops",
     "sockets",
     "sql_calls",
     "statements",

@@ -160,6 +160,7 @@ class Model:
     interpreters: Sequence[schema.Interpreter] = ()
     statements: Sequence[schema.Statement] = ()
     sql_calls: Sequence[schema.SqlCall] = ()
+    packet_drops: Sequence[schema.PacketDrop] = ()
     database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects
     request_time: RequestTime | None = None  # None: it serves hardly any
     host: Host | None = None  # None: of chosen processes

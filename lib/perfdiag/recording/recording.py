@@ -24,6 +24,7 @@ LISTS: dict[type[schema.Line], str] = {
     schema.FileRead: "files_read",
     schema.Writeback: "writebacks",
     schema.Dirtier: "dirtiers",
+    schema.PacketDrop: "packet_drops",
     schema.Socket: "sockets",
     schema.Exchange: "exchanges",
     schema.Latency: "latencies",
@@ -75,6 +76,7 @@ class Recording:
     files_read: list[schema.FileRead] = field(default_factory=list)
     writebacks: list[schema.Writeback] = field(default_factory=list)
     dirtiers: list[schema.Dirtier] = field(default_factory=list)
+    packet_drops: list[schema.PacketDrop] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
     exchanges: list[schema.Exchange] = field(default_factory=list)
     latencies: list[schema.Latency] = field(default_factory=list)

@@ -35,6 +35,7 @@ TELLS_OF: Mapping[str, tuple[str, ...]] = {
     "nfs": tuple(each.name for each in ACCOUNTS if each.name.startswith("nfs.")),
     "nfsd": ("cpu.kernel",),
     "operations": (),  # asked for with --slo only
+    "packet_drops": (),  # tells more of what is found anyway
     "page_cache": ("disk.read",),
     "reclaim": ("cpu.kernel", "memory.reclaim"),
     "request_names": (),  # by choice

@@ -43,6 +43,7 @@ static const struct probe probes[] = {
 	{ .name = "block_rq_complete", .feature = "block" },
 	{ .name = "block_bio_queue", .feature = "disk_users" },
 	{ .name = "tcp_retransmit_skb", .feature = "tcp" },
+	{ .name = "dropped_packet", .feature = "packet_drops" },
 	{ .name = "end_exchanges", .feature = "requests" },
 	{ .name = "inet_sock_set_state", .feature = "requests", .need = needs_both_ways },
 	{ .name = "tcp_probe", .feature = "requests", .need = needs_both_ways },

@@ -134,6 +134,7 @@ void tables_write(struct recorder *recorder)
 	write_devices(recorder);
 	write_disk_users(recorder);
 	sockets_write(recorder);
+	packet_drops_write(recorder);
 	requests_write(recorder);
 	left_unread_write(recorder);
 	silent_write(recorder);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* TCP sockets that the target waited on. */
+/* TCP sockets that the target waited on, and packets of its peers that this host dropped. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -42,6 +42,48 @@ void sockets_write(struct recorder *recorder)
 		json_u64(json, "waits_receiver", sum.waits_receiver);
 		json_u64(json, "waits_buffer", sum.waits_buffer);
 		json_u64(json, "waits_unasked", sum.waits_unasked);
+		json_write(json, &recorder->output);
+	}
+}
+
+static const char *const drop_kinds[DROP_KINDS] = {
+	[DROP_FIREWALL] = "firewall",
+	[DROP_FILTER] = "filter",
+	[DROP_RECEIVE_BUFFER] = "receive_buffer",
+	[DROP_QUEUE] = "queue",
+	[DROP_BACKLOG] = "backlog",
+	[DROP_LINK_ADDRESS] = "link_address",
+	[DROP_REVERSE_PATH] = "reverse_path",
+	[DROP_ROUTE] = "route",
+	[DROP_CHECKSUM] = "checksum",
+	[DROP_TOO_BIG] = "too_big",
+};
+
+/* Has the target anything to do with this peer? */
+static bool is_known(struct recorder *recorder, __u64 peer)
+{
+	struct exchange_key key = { .object = peer, .direction = DIRECTION_CONNECTED };
+	static struct exchange_tally tally;
+	struct socket_sum sum;
+
+	return !bpf_map__lookup_elem(recorder->skeleton->maps.sockets, &peer, sizeof(peer), &sum, sizeof(sum), 0) ||
+	       !bpf_map__lookup_elem(recorder->skeleton->maps.exchanges, &key, sizeof(key), &tally, sizeof(tally), 0);
+}
+
+void packet_drops_write(struct recorder *recorder)
+{
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.packet_drops) };
+	struct json *json = &recorder->json;
+	struct drop_key key;
+	__u64 count;
+
+	while (map_next(&walk, &key, &count)) {
+		if (key.kind >= DROP_KINDS || !drop_kinds[key.kind] || !is_known(recorder, key.object))
+			continue;
+		json_open(json, "packet_drop");
+		object_write(recorder, "object", key.object);
+		json_text(json, "kind", drop_kinds[key.kind]);
+		json_u64(json, "count", count);
 		json_write(json, &recorder->output);
 	}
 }

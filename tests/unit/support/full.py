@@ -157,6 +157,8 @@ class Full:
                 "receive_window_bytes": 65535, "retransmits": 1, "retransmits_seen": 1, "waits_congestion": 1,
                 "waits_receiver": 1, "waits_buffer": 1, "waits_unasked": 1,
             }  # fmt: skip
+            if number < 2048:
+                yield {"type": "packet_drop", "object": f"peer:10.0.0.1:{number}", "kind": "firewall", "count": 9}
             yield {
                 "type": "rpc", "object": f"mount:0:{number // 64}", "program": "nfs", "version": 4,
                 "procedure": f"PROCEDURE{number % 64}", "count": 1000, "errors": 1, "retransmits": 1, "bytes_sent": 9,

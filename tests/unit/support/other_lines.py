@@ -236,6 +236,10 @@ class OtherLines(Exchanging, Threads):
         self._lines.append(schema.Socket(object=object, **(healthy | fields)))
         return self
 
+    def packet_drop(self, object: str, kind: str, count: int) -> Self:
+        """Add packets of a peer that this host dropped."""
+        return self.line(schema.PacketDrop(object=object, kind=kind, count=count))
+
     def cpu(
         self,
         cpu: int,

@@ -46,6 +46,7 @@ FEATURES = (
     "dirty_throttle",
     "disk_users",
     "fault_file",
+    "packet_drops",
     "page_cache",
     "stacks",
     "operations",

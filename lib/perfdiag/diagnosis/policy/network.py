@@ -63,6 +63,10 @@ class NetworkPolicy(Family):
         4,
         "An acknowledgement of one or two segments can come late with the answer; a queue holds several.",
     )
+    dropped_here_share = share(
+        0.5,
+        "What this host drops itself explains losses if it is half of them: a packet can be lost again elsewhere.",
+    )
     shaped_round_trip_share = share(
         0.5,
         "Where what is in flight takes half of the round trip at a shaper's rate, that is where most of it waits.",

@@ -41,6 +41,10 @@ FEATURES: Mapping[str, tuple[str, str]] = {
     "host": ("threads from their first moment on a CPU", "Linux 6.4 or later"),
     "requests": ("requests served and calls made, and how long they took", "see perfdiag check; a newer kernel"),
     "statements": ("SQL statements of the target's servers", "see perfdiag check; by hand: pg_stat_statements"),
+    "packet_drops": (
+        "why this host drops packets",
+        "Linux 5.17 or later; by hand: dropwatch, or perf trace -e skb:kfree_skb",
+    ),
     "tcp": ("retransmissions and windows per connection", "see perfdiag check; by hand: ss -ti"),
     "steal": ("CPU time stolen by the hypervisor", "a kernel with steal time; on its host: perf sched timehist"),
     "throttle": ("time throttled by a CPU quota", "by hand: cpu.stat of its cgroup"),

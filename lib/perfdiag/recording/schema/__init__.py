@@ -9,7 +9,7 @@ The prose twin of this package is perfdiag-recording(5); a test compares the two
 from perfdiag.recording.schema.applications import Application, DatabaseWait, SqlCall, Statement
 from perfdiag.recording.schema.base import AccountSum, Line
 from perfdiag.recording.schema.machine import Calibration, Cpu, Fact, VmExit
-from perfdiag.recording.schema.network import Socket
+from perfdiag.recording.schema.network import PacketDrop, Socket
 from perfdiag.recording.schema.nfs import NfsFlush, NfsServer, Rpc
 from perfdiag.recording.schema.requests import (
     LATENCY_BUCKETS,
@@ -93,6 +93,7 @@ AnyLine = (
     | Writeback
     | Dirtier
     | DiskUser
+    | PacketDrop
     | Socket
     | Exchange
     | RequestLeft
@@ -149,6 +150,7 @@ __all__ = [
     "OpenWait",
     "Operation",
     "Options",
+    "PacketDrop",
     "PartSum",
     "Probe",
     "Process",

@@ -21,3 +21,11 @@ class Socket(Line, tag="socket"):
     waits_receiver: Count
     waits_buffer: Count
     waits_unasked: Count | None = None  # to receive, nothing written on the same connection since the wait before
+
+
+class PacketDrop(Line, tag="packet_drop"):
+    """Packets from a peer, or to it, that this host's own kernel dropped for one reason."""
+
+    object: Object  # the peer, as in Detail
+    kind: Word  # firewall, filter, receive_buffer, queue, backlog, link_address, reverse_path, route, checksum, too_big
+    count: Count

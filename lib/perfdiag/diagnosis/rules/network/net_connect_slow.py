@@ -6,8 +6,9 @@ from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Connects, connects_of
+from perfdiag.diagnosis.evidence.network.dropped_packets import DroppedHere, dropped_here
 from perfdiag.diagnosis.evidence.network.failed_connects import failed_at_once
-from perfdiag.diagnosis.evidence.network.full_tables import full_table
+from perfdiag.diagnosis.evidence.network.full_tables import FullTable, full_table
 from perfdiag.diagnosis.evidence.network.peers import peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     claimed,
@@ -115,6 +116,9 @@ def _finding(model: Model, group: Sequence[Connects]) -> Finding:
         claim = f"{tried.sentence} Connecting to {name} needs repeated SYNs, {duration(took_ns)} in all."
         headline, mechanism = tried.headline, Mechanism.LIMIT
     keys = {each.key for each in group}
+    here = dropped_here(model, keys, sum(each.unanswered for each in group)) if not tried else None
+    if here:
+        headline = f"{headline}: {here.words}"
     hanging = [thread for thread, wait in still_waiting(model, CONNECT) if wait.object in keys]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
@@ -136,11 +140,16 @@ def _finding(model: Model, group: Sequence[Connects]) -> Finding:
         mechanism=mechanism,
         severity=severity(model, waited_ns, requests_ns, sum(each.took_ns for each in group)),
         doubts=[counted, shared, not_followed(model)],
-        evidence=[*_evidence(first), *_others(group[1:]), *([tried.evidence] if tried else [])],
-        remedies=[*(tried.remedies if tried else []), *_remedies(model, first)],
+        evidence=[*_evidence(first), *_others(group[1:]), *_here(here, tried)],
+        remedies=[*(tried.remedies if tried else []), *([here.remedy] if here else _remedies(model, first))],
         alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
         verify=measured(model, success),
     )
+
+
+def _here(here: DroppedHere | None, full: FullTable | None) -> list[Evidence]:
+    """Return what shows that this host itself drops the packets."""
+    return [each.evidence for each in (here, full) if each]
 
 
 def _names(group: Sequence[Connects]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcomes, without_timeouts
+from perfdiag.diagnosis.evidence.network.dropped_packets import dropped_here
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns
 from perfdiag.diagnosis.evidence.network.own_queues import dropping_here, name_of
 from perfdiag.diagnosis.evidence.network.peers import round_trip_ns
@@ -81,18 +82,18 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
     seen = sum(socket.retransmits_seen for socket in sockets.values())
     taken_ns, answers_ns = sum(cause[3] for cause in causes), held_ns(model, lost=True)
     whole = together([row for cause in causes for row in cause[1]])
-    here = dropping_here(model, sockets.values(), seen)
+    here, dropped = dropping_here(model, sockets.values(), seen), dropped_here(model, sockets.keys(), seen)
     evidence = [
         Evidence(f"{seen:,} segments to {named(causes)} sent again", float(seen), "count", "tcp_retransmit_skb"),
         waits(whole, "waits on these connections"),
-        *([here.evidence] if here else []),
+        *(each.evidence for each in (here, dropped) if each),
         *_losses_of_host(model),
     ]
     return conclude(
         model,
         {claim: ns for claim, _, _, ns in causes} | ({HELD: answers_ns} if answers_ns else {}),
         headline=f"Packets to {brief(named(causes))} are lost"
-        + (f" on this host: {name_of(here.queue)} drops them" if here else ""),
+        + (f" on this host: {name_of(here.queue)} drops them" if here else f": {dropped.words}" if dropped else ""),
         claim=(
             f"Packets to {named(causes)} are lost: {seen:,} segments were sent again, which explains up to"
             f" {duration(taken_ns)} of waiting."
@@ -101,7 +102,7 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
         severity=fault(model, taken_ns + answers_ns),
         doubts=["the waits prolonged by lost packets are inferred from their length"],
         evidence=evidence,
-        remedies=[*([here.remedy] if here else []), FIND_DROPS],
+        remedies=[*(each.remedy for each in (here, dropped) if each), FIND_DROPS],
         alternatives=[
             "the peer is slow as well",
             f"packets to {subject(model)} are lost, which only the peer can count",
