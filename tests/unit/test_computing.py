@@ -92,3 +92,20 @@ def test_what_is_inside_a_module_that_is_hot_all_over_needs_no_name() -> None:
     loop = "eval (python3)"
     builder = samples((["0x1 (libz.so)", loop], 45), (["0x2 (python3)", loop], 40), ([loop], 15))
     assert "inside" not in verdict(builder).sentences[0]
+
+
+def test_what_was_called_in_a_library_without_names_is_told() -> None:
+    """99 % of a server's time stood in "unnamed functions of libcrypto.so.3": what for was on each stack."""
+    inside = ["0x130e1f (libcrypto.so.3)", "SHA256_Update (libcrypto.so.3)", "X509_verify_cert (libcrypto.so.3)"]
+    builder = Builder(comm="server").thread("worker", cpu_user="3 s")
+    builder.stack("cpu", user=[*inside, "tls_process (libssl.so.3)", "main (server)"], count=100)
+    assert "unnamed functions of libcrypto.so.3 below X509_verify_cert" in verdict(builder).text
+
+
+def test_one_thread_that_computes_is_told_with_its_function() -> None:
+    builder = (
+        Builder(comm="node").thread("node", tid=100, cpu_user="9900 ms").thread("helper", tid=101, cpu_user="1 ms")
+    )
+    builder.stack("cpu", tid=100, user=["JS:*sweep /srv/service.js:8:1 (jit)"], count=900)
+    text = verdict(builder).text
+    assert "sweep (service.js:8)" in text, text

@@ -315,3 +315,29 @@ def test_a_name_that_both_the_walk_and_the_scan_of_a_stack_have_is_no_left_over(
     builder.stack("wait", "lock.futex", object=FUTEX, user=["syscall (libc.so.6)", "serve (server)", "0x1"], scan=scan)
     found = finding(waiters(builder), ID)
     assert any("waits: serve (server)" in each.text for each in found.evidence)
+
+
+ALLOCATING = ["__lll_lock_wait_private (libc.so.6)", "_int_free (libc.so.6)", "free (libc.so.6)", "serve (server)"]
+
+
+def test_a_lock_of_malloc_is_no_lock_to_split() -> None:
+    """With one arena all threads queue in free(): the remedy was to shorten the locked section of its caller."""
+    builder = Builder().thread("hog", tid=200, cpu_user="9 s")
+    builder.stack("wait", "lock.futex", object=FUTEX, user=ALLOCATING, weight="9 s")
+    found = finding(waiters(builder), ID)
+    assert found.headline.startswith("Threads queue for a lock of malloc")
+    assert "MALLOC_ARENA_MAX" in found.remedies[0].text
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        ["__lll_lock_wait (libc.so.6)", "pthread_mutex_lock (libc.so.6)", "touch (app)", "malloc (libc.so.6)"],
+        ["__lll_lock_wait_private (libc.so.6)", "fputs (libc.so.6)", "touch (app)"],
+        ["touch (app)"],
+    ],
+)
+def test_a_mutex_beside_an_old_call_of_malloc_is_the_programs(user: list[str]) -> None:
+    builder = Builder().thread("hog", tid=200, cpu_user="9 s")
+    builder.stack("wait", "lock.futex", object=FUTEX, user=user, weight="9 s")
+    assert "malloc" not in finding(waiters(builder), ID).headline

@@ -193,3 +193,12 @@ def test_who_has_the_cpus_keeps_all_statements_waiting() -> None:
     builder.row("runq.busy", "task:7:backup", durations={"5 ms": 400})
     (found,) = [each for each in diagnose(builder.model()).findings if each.id == "CPU-CONTENTION"]
     assert found.severity is Severity.WARNING and TEXT not in found.headline
+
+
+def test_a_library_that_runs_the_statement_is_evidence() -> None:
+    """auto_explain timed each row; the functions of the server had no names."""
+    user = ["clock_gettime ([vdso])", "0x302788 (postgres)", "0x173c (auto_explain.so)", "PortalRun (postgres)"]
+    found = finding(server(statement(20, 200 * MS, 3 * S)).stack("cpu", user=user, count=300).model(), ID)
+    assert any(each.text.startswith("auto_explain.so stands on the stacks") for each in found.evidence)
+    plain = finding(server(statement(20, 200 * MS, 3 * S)).stack("cpu", user=SCAN, count=300).model(), ID)
+    assert not any(".so" in each.text for each in plain.evidence)

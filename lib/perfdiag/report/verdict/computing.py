@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Finding
 from perfdiag.model.model import Model
-from perfdiag.model.stacks.symbols import module_of
+from perfdiag.model.stacks.symbols import module_of, symbol_of
 
 MOST = 0.5  # of the time
 SHOWN = 2  # functions, or modules whose code has no names
@@ -57,7 +57,7 @@ def _where(samples: CpuSamples, *, kernel: bool) -> str:
     if hot and hot[0].nameless_of is None and hot[0].part.share >= cpu_policy.hot_spot_share:
         hot = hot[:1]
     called = "" if kernel else called_by(samples) if len(hot) == 1 else _inside(samples, hot)
-    return f"in {' and '.join(map(_named, hot))}{called}" if hot else ""
+    return f"in {' and '.join(_named(samples, each) for each in hot)}{called}" if hot else ""
 
 
 def _inside(samples: CpuSamples, hot: Sequence[Hot]) -> str:
@@ -68,8 +68,11 @@ def _inside(samples: CpuSamples, hot: Sequence[Hot]) -> str:
     return f", inside {path[0]}" if path and all(samples.is_inside(leaf, path[0]) for leaf in hot) else ""
 
 
-def _named(code: Hot) -> str:
-    """Return a function by its name, or code without names by its module."""
+def _named(samples: CpuSamples, code: Hot) -> str:
+    """Return a function by its name, or code without names by its module, and by what was called there."""
     if code.nameless_of == "anonymous":
         return "unnamed code made at run time"
-    return f"unnamed functions of {code.nameless_of}" if code.nameless_of else code.name
+    if not code.nameless_of:
+        return code.name
+    below = symbol_of(samples.entered_by(code)) if ".so" in code.nameless_of else ""
+    return f"unnamed functions of {code.nameless_of}{f' below {below}' if below else ''}"

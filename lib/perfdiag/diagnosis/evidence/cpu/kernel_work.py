@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import AWAITED, KINDS, LOCAL_SOCKETS, Kind
+from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import AWAITED, KINDS, LOCAL_SOCKETS, LOCK_SPINS, Kind
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
@@ -13,6 +13,7 @@ from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import any_begins
 from perfdiag.recording import schema
 
+_OF_PIPES = ("anon_pipe_", "pipe_read", "pipe_write", "splice_")
 _BY_NAME = {kind.name: kind for kind in KINDS}
 INNERMOST = 2  # functions of a wait that tell what it is for: those further out are part of many
 _SCHEDULING = (
@@ -125,8 +126,21 @@ def _small_calls(model: Model) -> str:
     )
 
 
+def spins_at_pipe(functions: Sequence[str]) -> bool:
+    """Return whether a kernel stack spins for the lock of a pipe: its two ends take turns there, as they do where one
+    process writes much for another. That is a part of the transfer, and no lock that somebody could split."""
+    return any_begins(functions, LOCK_SPINS) and any_begins(functions, _OF_PIPES)
+
+
+def spins_for_a_lock(stack: schema.Stack) -> bool:
+    """Return whether a sample stands in the spinning for another lock of the kernel."""
+    return any_begins(stack.kernel, LOCK_SPINS) and not spins_at_pipe(stack.kernel)
+
+
 def _purpose(functions: Sequence[str]) -> str:
     """Return what a kernel stack works for: the first known kind, else its system call, else nothing."""
+    if spins_at_pipe(functions):
+        return LOCAL_SOCKETS
     if kind := _first(KINDS, functions):
         return kind.name
     calls = (function.removeprefix("__x64_sys_") for function in functions if function.startswith("__x64_sys_"))

@@ -176,6 +176,27 @@ class CpuSamples:
         ]
         return [name for name in _common(inside, whole) if name != hottest[0]][:number]
 
+    def through(self) -> Hot | None:
+        """Return the library that most samples stand in or below and that is no part of the system: an extension of the
+        program, whose functions need not be named. None where there is none."""
+        counts: Counter[str] = Counter()
+        for stack in self.stacks:
+            modules = {module_of(frame) for frame in stack.user if not of_system(frame)}
+            counts.update(dict.fromkeys((name for name in modules if ".so" in name), stack.count))
+        name, count = counts.most_common(1)[0] if counts else ("", 0)
+        return Hot(plain(name), self._part(count)) if count >= cpu_policy.hot_spot_share * max(1, self.count) else None
+
+    def entered_by(self, nameless: Hot) -> str:
+        """Return the outermost function of a library below which most samples of its code without names stand: what
+        the program asks of it. "" where there is none; a library exports what is called from outside."""
+        own = [stack for stack in self.stacks if stack.user and not stack.kernel and self._is(nameless, stack)]
+        inside = [
+            ([frame for frame in scripts.code(stack) if plain(module_of(frame)) == nameless.nameless_of], stack.count)
+            for stack in own
+        ]
+        named = [(map(readable, filter(is_named, frames)), count) for frames, count in inside]
+        return next(reversed(_common(named, sum(stack.count for stack in own))), "")
+
     def entrances(self, number: int = 2) -> list[str]:
         """Return through which functions of user space most samples of the kernel came, innermost first: as a rule the
         C library's for a system call, and who called that."""

@@ -44,7 +44,7 @@ def cheaper(samples: CpuSamples) -> str:
     if spot and spot.nameless_of is not None:
         return "find the hot functions (install debug symbols, or let the runtime write a perf map)"
     if spot:
-        return "make the named functions cheaper or call them less"
+        return f"make {spot.name} cheaper or call it less"
     if samples.count >= cpu_policy.samples_for_function:
         return "make the functions that --full names cheaper or call them less"
     return "find the hot functions: perf top -p PID, or record longer (--duration 60)"

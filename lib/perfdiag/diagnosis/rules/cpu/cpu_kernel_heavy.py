@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, is_known, remedies, work
-from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS, GENERAL, LOCK_SPINS
+from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, is_known, remedies, spins_for_a_lock, work
+from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS, GENERAL
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     FUNCTIONS,
@@ -57,7 +57,7 @@ def kernel_heavy(model: Model) -> Iterable[Outcome]:
     """Join cpu.kernel with classes of sampled kernel functions, over the window."""
     kernel, cpu = _kernel_ns(model), model.ns(*CPU)
     samples = CpuSamples(model)
-    spins = samples.inside(LOCK_SPINS)
+    spins = samples.part(spins_for_a_lock)
     contended = (
         samples.count >= cpu_policy.samples_for_function
         and spins.share - spins.error >= cpu_policy.kernel_lock_spin_share

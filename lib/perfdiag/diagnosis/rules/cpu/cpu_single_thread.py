@@ -26,7 +26,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
     rule,
 )
-from perfdiag.diagnosis.significance import by_key, duration, fault, fix, percent, plain, total_ns, worth
+from perfdiag.diagnosis.significance import brief, by_key, duration, fault, fix, percent, plain, total_ns, worth
 from perfdiag.model.model import Model, Row
 from perfdiag.model.thread_accounts import ThreadLedger
 
@@ -163,7 +163,7 @@ def _finding(
     return conclude(
         model,
         {account: ns for account, ns in claims.items() if ns},
-        headline=f"{_headed(threads)} {'runs kernel code' if kernel_part > 0.5 else 'computes'} all the time",
+        headline=f"{_headed(threads)} {_does(samples, kernel_part)} all the time",
         claim=claim + (", and others wait for it." if severity is not Severity.INFO and not waits_told else "."),
         mechanism=Mechanism.ONE_THREAD,
         severity=severity,
@@ -187,6 +187,14 @@ def _finding(
             model, f"{name} on a CPU", "the window", ran_ns / wall_ns, cpu_policy.single_thread_saturated_share
         ),
     )
+
+
+def _does(samples: CpuSamples, kernel_part: float) -> str:
+    """Return what it does, with the function that most of its samples stand in, if one is known by name."""
+    if kernel_part > 0.5:
+        return "runs kernel code"
+    spot = samples.hot_spot()
+    return f"computes in {brief(spot.name)}" if spot and spot.nameless_of is None else "computes"
 
 
 def _headed(threads: Sequence[ThreadLedger]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import time_under
+from perfdiag.diagnosis.evidence.jvm.asked_stops import asked_stop
 from perfdiag.diagnosis.evidence.jvm.stopped_time import (
     Stopped,
     allocation_shown,
@@ -66,11 +67,13 @@ def _finding(model: Model, each: Stopped) -> Finding:
     evidence += allocation_shown(machine) if machine else []
     number = machine.collections if machine and not machine.is_nested else 0
     counted = f" in {number:,} collections" if number else ""
+    asked = asked_stop(model, each.pid, machine.cause if machine else "")
+    evidence += asked.evidence if asked else []
     why = f" (last cause: {machine.cause})" if machine and machine.cause else ""
     return conclude(
         model,
         claims,
-        headline="Threads stop while the JVM collects garbage",
+        headline=asked.headline if asked else "Threads stop while the JVM collects garbage",
         claim=f"Threads waited {duration(ns)}{counted}{why}.{_state(full)}",
         mechanism=Mechanism.LIMIT
         if full is not None and full >= jvm_policy.old_generation_full_share
@@ -79,7 +82,7 @@ def _finding(model: Model, each: Stopped) -> Finding:
         best=Confidence.HIGH if machine else Confidence.MEDIUM,
         doubts=["" if machine else _unread(model, each.pid)],
         evidence=evidence,
-        remedies=_remedies(each.pid, full, machine.cause if machine else ""),
+        remedies=[asked.remedy] if asked else _remedies(each.pid, full, machine.cause if machine else ""),
         alternatives=["the collector has no CPU", "memory of the heap is in swap"],
         verify=time_under(model, "runtime.safepoint"),
         inside=True,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.locks import (
+    allocator_locks,
     condition_variable_herds,
     lock_remedies,
     never_released_locks,
@@ -177,21 +178,21 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
     code = _code(model, account, key)
     asks = max(code, key=lambda each: code[each], default="")
     alone = account != FUTEX or runtime or OF_RUNTIMES.search(asks)
-    together_ns = 0 if alone else condition_variable_herds.woken_ns(model, key)
+    allocates = account == FUTEX and not runtime and allocator_locks.is_of_allocator(model, key)
+    together_ns = 0 if alone or allocates else condition_variable_herds.woken_ns(model, key)
     herd = together_ns > 0 and not (holder and holder.waits)
-    if runtime:
-        claim, remedies = lock_remedies.claim(runtime, rows, name, whole.sum_ns)
-        headline = f"Threads wait for {brief(name)}"
-    elif herd:
+    if herd:
         at_once = whole.sum_ns > model.window_ns
         claim, remedies = condition_variable_herds.claim(name, whole.sum_ns, asks, at_once=at_once)
         headline = "Threads wake together from one condition and queue for its lock"
+    elif allocates:
+        claim, remedies = allocator_locks.claim(whole.sum_ns, plain(asks))
+        headline = allocator_locks.HEADLINE
     else:
-        claim, remedies = _claim(model, account, key, name, whole.sum_ns)
-        headline = _headline(model, account, key, name)
-    if account == FUTEX and not runtime and not herd:
+        headline, claim, remedies = _words(model, account, key, rows, runtime)
+    if account == FUTEX and not runtime and not herd and not allocates:
         remedies = _remedies(model, rows, asks, holder)
-    elif holder and not herd and (root := remedy_of(holder)) and account != KERNEL:
+    elif holder and not herd and not allocates and (root := remedy_of(holder)) and account != KERNEL:
         remedies.insert(len(remedies) if runtime else 0, fix(root))  # under a kernel's lock nothing is the program's
     evidence = [waits(whole, f"waits for {name}"), *_wanted(code)]
     limits = _limits(model, account, runtime, bool(code))
@@ -283,6 +284,16 @@ def _code(model: Model, account: str, key: str) -> dict[str, int]:
     """Return the functions that wait, or that identify a runtime's lock, by sampled time."""
     runtime = lock_remedies.lock_of_key(key)
     return lock_remedies.shows(model, runtime, key) if runtime else lock_remedies.waiting_code(model, account, key)
+
+
+def _words(
+    model: Model, account: str, key: str, rows: list[Row], runtime: RuntimeLock | None
+) -> tuple[str, str, list[Remedy]]:
+    """Return headline, claim and remedies of a lock as such, whoever holds it."""
+    name, ns = plain(rows[0].object or key), total_ns(rows)
+    if runtime:
+        return f"Threads wait for {brief(name)}", *lock_remedies.claim(runtime, rows, name, ns)
+    return _headline(model, account, key, name), *_claim(model, account, key, name, ns)
 
 
 def _claim(model: Model, account: str, key: str, name: str, ns: int) -> tuple[str, list[Remedy]]:

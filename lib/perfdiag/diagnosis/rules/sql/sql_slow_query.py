@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from perfdiag.common.units import about_at_most
 from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.sql.statement_of import in_short
 from perfdiag.diagnosis.evidence.sql.statement_work import WorkFound, work_of
@@ -89,6 +89,7 @@ def _finding(model: Model, statement: Statement) -> Finding:
                 f"its time: {top(statement.accounts)}", float(latency.sum_ns), "ns", "ledger", kind=EvidenceKind.NUMBER
             ),
             *([kind.evidence] if kind else []),
+            *_extension(model, statement),
             *([work.evidence] if work else []),
         ],
         remedies=[_remedy(statement, work, kind)],
@@ -115,6 +116,15 @@ def _work(model: Model, statement: Statement) -> MainWork | None:
 def _kind(model: Model, statement: Statement) -> WorkFound | None:
     """Return the same as a database calls it."""
     return work_of(statement.server, CpuSamples(model)) if _has_most(model, statement) else None
+
+
+def _extension(model: Model, statement: Statement) -> list[Evidence]:
+    """Return the library of the server that runs the statement for others, as auto_explain does."""
+    found = CpuSamples(model).through() if _has_most(model, statement) else None
+    if found is None:
+        return []
+    text = f"{found.name} stands on the stacks of {found.part} of CPU samples"
+    return [Evidence(text, found.part.share, "share", FUNCTIONS, found.part.error, kind=EvidenceKind.FUNCTIONS)]
 
 
 def _has_most(model: Model, statement: Statement) -> bool:
