@@ -109,3 +109,15 @@ def test_one_thread_that_computes_is_told_with_its_function() -> None:
     builder.stack("cpu", tid=100, user=["JS:*sweep /srv/service.js:8:1 (jit)"], count=900)
     text = verdict(builder).text
     assert "sweep (service.js:8)" in text, text
+
+
+def test_who_computes_while_requests_are_not_followed_is_told() -> None:
+    """98 % of request time had no known cause, while processes of the target computed for nearly all of it."""
+    builder = Builder(comm="git-daemon").thread("git-daemon", cpu_user="100 ms", requests=(40, 40))
+    builder.thread("git", tid=200, wall="7 s", cpu_user="6 s", rest="wait.child", exited=True)
+    builder.stack("cpu", pid=200, tid=200, user=["inflate (libz.so.1)"], count=300)
+    for line in served(40, 200 * MS, {"cpu.user": 100 * MS}, whole=0, whole_ns=0):
+        builder.line(line)
+    told = verdict(builder)
+    assert told.kind == Kind.CANNOT_TELL.value, told
+    assert "Meanwhile 1 other thread (git) computed for 6.00 s, mostly in inflate (libz.so.1)" in told.text, told

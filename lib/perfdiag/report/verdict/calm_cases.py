@@ -13,6 +13,7 @@ from perfdiag.model.requests.request_time import ENOUGH_REQUESTS
 from perfdiag.report.to_tell import to_tell
 from perfdiag.report.verdict import clear_of_fault, concerned_requests, unclaimed_time
 from perfdiag.report.verdict.cases import Case
+from perfdiag.report.verdict.outstanding_calls import questions_for_clients
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
     Kind,
@@ -111,6 +112,8 @@ def _scheduler(it: Situation) -> list[str]:
 
 
 def _no_work_came(it: Situation) -> list[str]:
+    if asked := questions_for_clients(it.model):
+        return [*asked, _waited(it), *it.end]
     came, look = "No work came.", f"It waited {it.waits}: look at who should send it."
     if lies := lies_unread(it.model):
         came, look = lies, _waited(it)
@@ -139,7 +142,8 @@ def _elsewhere(it: Situation) -> list[str]:
 def _hardly_busy(it: Situation) -> list[str]:
     hardly = f"Hardly busy, {duration(it.model.busy_ns)} in {duration(it.model.window_ns)}: it waited {it.waits}."
     unseen = _unseen(it) or [work.senders(it.model)]
-    return [*it.untimed, hardly, *it.doubts, *unseen, *it.busiest, _no_fault(it)]
+    asked = questions_for_clients(it.model)
+    return [*it.untimed, *asked, hardly, *it.doubts, *unseen, *it.busiest, _no_fault(it)]
 
 
 def _profile(it: Situation) -> list[str]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from perfdiag.common.units import duration, plural, share
+from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
 from perfdiag.diagnosis.evidence.requests.unasked_sends import mostly_unasked
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Finding
+from perfdiag.diagnosis.significance import plain
 from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import module_of, symbol_of
 
@@ -36,15 +38,18 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
 
 
 def computes_beside(model: Model, waited_ns: int) -> str:
-    """Return that threads which read no request computed for most of the time that requests waited for events: they may
-    have done what these waited for. "" if they did not."""
+    """Return that threads which read no request computed for most of a time in which nobody knows what requests waited
+    for: they may have done that. "" if they did not."""
     beside = [each for each in model.threads if not each.requests_read]
     cpu_ns = sum(each.ns(*CPU) for each in beside)
     if not waited_ns or cpu_ns < MOST * waited_ns:
         return ""
-    number, ended = sum(each.threads for each in beside), sum(each.threads for each in beside if each.exited)
-    gone = f", and {ended:,} of them ended" if ended else ""
-    return f"Meanwhile {plural(number, 'thread')} that read no request computed for {duration(cpu_ns)}{gone}."
+    by_name = sums_by_key((plain(each.comm), each.ns(*CPU)) for each in beside)
+    names = first_of([name for name, _ in by_name.most_common()], SHOWN)
+    where = _where(CpuSamples(model), kernel=False)
+    code = f", mostly {where}" if where else ""
+    others = plural(sum(each.threads for each in beside), "other thread")
+    return f"Meanwhile {others} ({names}) computed for {duration(cpu_ns)}{code}."
 
 
 def _where(samples: CpuSamples, *, kernel: bool) -> str:

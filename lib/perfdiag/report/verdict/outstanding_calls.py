@@ -27,6 +27,22 @@ def outstanding_calls(model: Model) -> list[str]:
     ]
 
 
+def questions_for_clients(model: Model) -> list[str]:
+    """Return the sentence on the peer that is asked by UDP for what clients ask by UDP, as a forwarder of names does,
+    where its answers are slow: which of them waits for which is not known."""
+    if not any(each.line.direction == "datagram_port" and each.line.untimed for each in model.exchanges):
+        return []
+    slow = [each for each in model.exchanges if _is_long(each, model.window_ns, "datagram")]
+    most = max(slow, key=lambda each: each.line.busy_ns, default=None)
+    if most is None:
+        return []
+    part = share(min(1.0, most.line.busy_ns / model.window_ns))
+    return [
+        f"Its clients may wait for {most.object}, which it asks by UDP: answers take {about(most.median_ns or 0)}, and"
+        f" for {part} of the window one was awaited."
+    ]
+
+
 def _number(call: Exchange) -> int:
     return call.line.count + call.line.unanswered + call.line.open
 
@@ -36,10 +52,10 @@ def _is_silent(call: Exchange) -> bool:
     return call.line.unanswered >= network_policy.silent_calls_share * _number(call)
 
 
-def _is_long(call: Exchange, window_ns: int) -> bool:
+def _is_long(call: Exchange, window_ns: int, direction: str = "connected") -> bool:
     return (
         window_ns > 0
-        and call.line.direction == "connected"
+        and call.line.direction == direction
         and ((call.median_ns or 0) >= network_policy.slow_answer_ns or _is_silent(call))
         and call.line.busy_ns >= network_policy.perhaps_awaited_share * window_ns
     )

@@ -242,6 +242,7 @@ CASES = (
         lambda it: [
             f"Cannot tell: {share(it.time.uncertain_ns / it.time.ns)} of request time has no known cause.",
             *map(largest_known, it.proven),
+            computes_beside(it.model, it.time.accounts.get(REST, 0)),
             *[it.most if it.account != REST else "", *outstanding_calls(it.model), *it.look, *it.answers],
         ],
         lambda it: it.proven,
