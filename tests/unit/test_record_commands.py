@@ -34,7 +34,7 @@ def test_the_launcher_knows_which_options_take_a_value() -> None:
     commands = [import_module(f"perfdiag.commands.{name}").command for name in ("check", "host", "latency", "record")]
     options = [option for command in commands for option in command.params if isinstance(option, click.Option)]
     assert set(re.findall(r'"(.*?)"', known[1])) == {name for each in options if each.is_flag for name in each.opts}
-    short = re.search(r'strchr\("(\w+)", word\[1\]\)', source)
+    short = re.search(r'strchr\("(\w+)", word\[1 \+ flags\]\)', source)
     taking = {name for each in options for name in each.opts if not each.is_flag and not name.startswith("--")}
     assert short and {f"-{letter}" for letter in short[1]} == taking
 

@@ -16,11 +16,20 @@ static bool is_flag(const char *word)
 	return false;
 }
 
+/* Of short options in one word ("-qo") the first that takes a value has the rest of the word, or else the next one. */
+static bool ends_in_short_option(const char *word)
+{
+	size_t flags = strspn(word + 1, "q");
+
+	return word[1 + flags] && strchr("odp", word[1 + flags]) && !word[2 + flags];
+}
+
 /* An option whose value is the next word, whatever that looks like. */
 static bool takes_next(const char *word)
 {
-	return (*word == '-' && word[1] && strchr("odp", word[1]) && !word[2]) ||
-	       (!strncmp(word, "--", 2) && !strchr(word, '=') && !is_flag(word));
+	if (strncmp(word, "--", 2))
+		return *word == '-' && ends_in_short_option(word);
+	return !strchr(word, '=') && !is_flag(word);
 }
 
 const char *option_value(char **argv, const char *option)

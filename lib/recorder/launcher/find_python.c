@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "launcher/find_python.h"
+#include "launcher/printable.h"
 
 #define NAME "python3."
 #define UNKNOWN_MINOR (-1)
@@ -91,7 +92,7 @@ found:
 void explain_no_python(const char *command, const char *found)
 {
 	fprintf(stderr, "error: perfdiag%s%s needs Python 3.%d to 3.%d; this host has %s\n", command ? " " : "",
-		command ?: "", OLDEST_PYTHON_MINOR, NEWEST_PYTHON_MINOR,
+		command ? printable(command) : "", OLDEST_PYTHON_MINOR, NEWEST_PYTHON_MINOR,
 		*found ? found : "none in /usr/bin or /usr/local/bin");
 	fprintf(stderr,
 		"HINT: install one of them; or here: perfdiag record -o FILE --pid PID, which needs no Python, and "

@@ -13,6 +13,7 @@
 #include "base/standard_descriptors.h"
 #include "launcher/find_python.h"
 #include "launcher/out_of_memory.h"
+#include "launcher/printable.h"
 #include "launcher/record_without_python.h"
 
 #define EXIT_WRONG_USAGE 2
@@ -52,7 +53,21 @@ static double time_ns(const char *text, bool seconds_alone)
 
 static const char *wrong(const char *option, const char *value, const char *hint)
 {
-	fprintf(stderr, "error: %s: '%s' is not understood\nHINT: %s\n", option, value, hint);
+	fprintf(stderr, "error: %s: '%s' is not understood\nHINT: %s\n", option, printable(value), hint);
+	return "";
+}
+
+/* The recorder would refuse it as well, when an older recording of that name is gone. */
+static const char *check_pid(const char *value)
+{
+	char path[32];
+
+	if (!*value || strlen(value) > 10 || value[strspn(value, "0123456789")])
+		return wrong("--pid", value, "it is the number of a process: ps -e");
+	snprintf(path, sizeof(path), "/proc/%s", value);
+	if (!access(path, F_OK))
+		return NULL;
+	fprintf(stderr, "error: no process has pid %s\nHINT: it may have ended; list processes with ps -e\n", value);
 	return "";
 }
 
@@ -71,7 +86,7 @@ static const char *add_time(const char **arguments, int *count, const char *opti
 	char *text = NULL;
 	int length;
 
-	if (ns < 0 || ns > LONGEST_NS || (objective && ns < 1))
+	if (ns < 0 || ns > LONGEST_NS || (objective && (ns < 1 || strchr(value, '=') != equals)))
 		return wrong(option, value, "a time is 250ms, 30s or 5m");
 	if (objective)
 		length = asprintf(&text, "%.*s%.0f", equals ? (int)(equals + 1 - value) : 0, value, ns);
@@ -132,7 +147,7 @@ const char *recorder_arguments(char **words, const char **arguments, const char 
 		if (option < 0)
 			return word;
 		if (count > MOST_RECORDER_ARGUMENTS - 4)
-			return wrong(word, "", "give fewer options");
+			return wrong("record", word, "give fewer options");
 		if (!known[option].takes_value) {
 			if (*known[option].full)
 				arguments[count++] = known[option].full;
@@ -145,7 +160,8 @@ const char *recorder_arguments(char **words, const char **arguments, const char 
 		} else if (!strcmp(known[option].full, "--pid")) {
 			has_pid = true;
 			arguments[count++] = "--pid";
-			arguments[count++] = value; /* the recorder refuses what is no number */
+			arguments[count++] = value;
+			failed = check_pid(value);
 		} else {
 			failed = add_time(arguments, &count, known[option].full, value);
 		}
@@ -227,8 +243,8 @@ static int redirect(const char *path)
 	}
 	fd = open_recording(path);
 	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
-		fprintf(stderr, "error: cannot write %s: %s\nHINT: give a new file, in a directory of yours\n", path,
-			strerror(fd < 0 ? -fd : errno));
+		fprintf(stderr, "error: cannot write %s: %s\nHINT: give a new file, in a directory of yours\n",
+			printable(path), strerror(fd < 0 ? -fd : errno));
 		return EXIT_FAILURE;
 	}
 	return 0;
@@ -245,7 +261,7 @@ int record_without_python(const char *recorder, char **words, const char *found)
 			"error: perfdiag record %s needs Python 3.%d to 3.%d; this host has %s\n"
 			"HINT: without Python it takes -o FILE, --pid, --duration, --only, --stacks, --slo, "
 			"--no-request-names and --no-apps\n",
-			failed, OLDEST_PYTHON_MINOR, NEWEST_PYTHON_MINOR,
+			printable(failed), OLDEST_PYTHON_MINOR, NEWEST_PYTHON_MINOR,
 			*found ? found : "none in /usr/bin or /usr/local/bin");
 		return EXIT_WRONG_USAGE;
 	}
@@ -256,7 +272,7 @@ int record_without_python(const char *recorder, char **words, const char *found)
 		return status;
 	fprintf(stderr,
 		"perfdiag: recording without Python; Ctrl-C ends it; then, where there is Python: perfdiag report %s\n",
-		path);
+		printable(path));
 	offer_to_oom_killer(RECORDER_OOM_SCORE);
 	execv(recorder, (char *const *)arguments);
 	fprintf(stderr, "error: cannot run %s: %s\nHINT: " INSTALL_AGAIN "\n", recorder, strerror(errno));

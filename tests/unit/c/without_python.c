@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the launcher can do on a host without Python: which options it understands, and where a recording may go. */
-/* SOURCES: launcher/out_of_memory.c launcher/find_python.c base/capabilities.c base/oom_kills.c */
+/* SOURCES: launcher/out_of_memory.c launcher/find_python.c launcher/printable.c base/capabilities.c base/oom_kills.c */
 #include "../../../lib/recorder/launcher/record_without_python.c"
 #include "check.h"
 
@@ -15,11 +15,11 @@ static const char *parse(char **words)
 static void options_become_those_of_the_recorder(void)
 {
 	static const char *const expected[] = {
-		"perfdiag-recorder", "--pid",  "7",	   "--duration", "0.250000000", "--slo",
-		"GET /a=5000000",    "--only", "--stacks", "--pid",	 "8",		NULL
+		"perfdiag-recorder", "--pid",  "1",	   "--duration", "0.250000000", "--slo",
+		"GET /a=5000000",    "--only", "--stacks", "--pid",	 "1",		NULL
 	};
-	char *words[] = { "-o",		"x.rec",  "--pid=7", "-d",	 "250ms", "--slo",
-			  "GET /a=5ms", "--only", "--quiet", "--stacks", "-p8",	  NULL };
+	char *words[] = { "-o",		"x.rec",  "--pid=1", "-d",	 "250ms", "--slo",
+			  "GET /a=5ms", "--only", "--quiet", "--stacks", "-p1",	  NULL };
 
 	CHECK(!parse(words));
 	CHECK_TEXT(path, "x.rec");
@@ -46,7 +46,11 @@ static void what_is_wrong_or_missing_is_refused(void)
 				     { "-o", "x", "-p1", "--duration=soon" },
 				     { "-o", "x", "-p1", "--duration=1e9" },
 				     { "-o", "x", "-p1", "--duration=-1" },
-				     { "-o", "x", "-p1", "--slo=250" } };
+				     { "-o", "x", "-p1", "--slo=250" },
+				     { "-o", "x", "-p1", "--slo=a=b=1ms" },
+				     { "-o", "x", "-p", "1x" },
+				     { "-o", "x", "-p", "" },
+				     { "-o", "x", "-p", "4294967295" } };
 
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
 		CHECK_TEXT(parse((char **)refused[i]) ?: "accepted", "");
