@@ -82,7 +82,7 @@ LOOP = ["_Z13rr_sequentialP11READ_RECORD (mariadbd)", "_ZN13sp_instr_stmt7execut
         ("postgresql", SCAN, "reads whole tables", "an index"),
         ("postgresql", ["qsort_tuple (postgres)", "tuplesort_performsort (postgres)"], "sorts rows", "in that order"),
         ("postgresql", ["LogicalTapeRead (postgres)", "mergeruns (postgres)"], "in temporary files", "work_mem"),
-        ("postgresql", [*SCAN[:2], "ExecScanSubPlan (postgres)"], "runs a subquery for each row", "a join"),
+        ("postgresql", [*SCAN[:2], "ExecScanSubPlan (postgres)"], "runs a subquery", "a join"),
         ("postgresql", ["_ZN4llvm3runEv (libLLVM-14.so.1)", *SCAN[2:]], "compiles its plan (JIT)", "jit = off"),
         ("postgresql", [*SCAN, "standard_planner (postgres)"], "reads whole tables", "an index"),  # left on the stack
         ("mariadb", LOOP, "runs the statements of a procedure", "one statement for all rows"),

@@ -227,7 +227,7 @@ def test_what_the_driver_is_set_to() -> None:
     )
     assert not set_to("/ethtool/links", usual, on_the_network())
     off = usual.replace("tso 1", "tso 0").replace("gro 1", "gro 0")
-    assert set_to("/ethtool/links", off, on_the_network()) == ["tso and gro of eth0 are off"]
+    assert set_to("/ethtool/links", off, on_the_network()) == ["gro and tso of eth0 are off"]
     late = usual.replace("rx_usecs 3", "rx_usecs 5000")
     assert set_to("/ethtool/links", late, on_the_network()) == [
         "eth0 waits 5000 us before it interrupts for packets (rx-usecs)"
@@ -284,3 +284,52 @@ def test_no_more_are_told_than_anybody_reads() -> None:
     options = "sync,dirsync,strictatime,data=journal,nodelalloc"
     text = "".join(f"{n} 1 8:{n} / /{n} rw - ext4 /dev/sd{n} rw,{options}\n" for n in range(8))
     assert len(unusual_settings(builder.fact("/proc/self/mountinfo", text).model())) == MOST
+
+
+# What common hosts have by themselves, and what a forged recording may have
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "eth0 tso 1 gso 1 gro 1 rx_ring 9709 18811 tx_ring 170 2560",  # netvsc
+        "eth0 tso 1 gso 1 gro 1 rx_usecs 20 tx_usecs 72 rx_ring 200 2047 tx_ring 511 511",  # tg3
+        "eth0 tso 1 gso 1 gro 1 rx_usecs 203 tx_usecs 5000 rx_ring 512 1024 tx_ring 512 1024",  # stmmac
+    ],
+)
+def test_what_drivers_begin_with_is_usual(line: str) -> None:
+    assert not set_to("/ethtool/links", f"{line}\n", on_the_network())
+
+
+def test_usual_mounts_of_cifs_and_disks_of_xen() -> None:
+    text = "30 1 0:45 / /share rw - cifs //nas/share rw,vers=3.1.1,cache=strict,rsize=4194304,wsize=4194304,actimeo=1\n"
+    assert not set_to("/proc/self/mountinfo", text, reading(key="mount:0:45", account="remote.fs"))
+    assert not told(below({"/sys/block/sda/device/state": "Connected"}).model())
+
+
+def test_a_queue_that_the_connections_do_not_pass_is_not_told() -> None:
+    tbf = "dummy0 tbf 8001:0 ffff:ffff 500000 0 1 1 0 0 0\ndummy0 address 10.9.9.9\n"
+    connected = on_the_network().socket("peer:10.0.0.1:80", local="10.0.0.2:40000")
+    assert not set_to("/traffic_control/100", tbf, connected)
+    assert set_to("/traffic_control/100", tbf.replace("10.9.9.9", "10.0.0.2"), connected)
+
+
+def test_the_last_of_an_option_counts() -> None:
+    computing = Builder(window="10 s").thread("app", cpu_kernel="8 s")
+    assert not told(computing.fact("/proc/cmdline", "audit=1\naudit=0\n").model())
+
+
+def test_an_io_limit_of_another_disk_is_not_told() -> None:
+    group = "/sys/fs/cgroup/limited"
+    mounts = "26 1 0:23 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+    builder = reading().fact("/proc/self/mountinfo", mounts).fact("/proc/100/cgroup", "0::/limited\n")
+    builder.fact("/proc/100/status", "Name:\tapp\n")
+    builder.fact(f"{group}/io.max", "8:0 rbps=max wbps=max riops=60 wiops=max\n")
+    assert told(builder.model()) == [f"{group} has an I/O limit"]
+    elsewhere = (
+        reading(key="device:8:16").fact("/proc/self/mountinfo", mounts).fact("/proc/100/cgroup", "0::/limited\n")
+    )
+    elsewhere.fact(f"{group}/io.max", "8:0 rbps=max wbps=max riops=60 wiops=max\n").fact(
+        "/proc/100/status", "Name:\ta\n"
+    )
+    assert not told(elsewhere.model())

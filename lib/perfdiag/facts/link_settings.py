@@ -7,7 +7,6 @@ from perfdiag.facts.texts import Texts, lines_of, number, words_of
 
 PATH = "/ethtool/links"  # of the recorder: no file
 _SWITCHES = ("tso", "gso", "gro", "rx_checksums", "tx_checksums")
-_WAYS = ("rx", "tx")
 
 
 @dataclass(frozen=True)
@@ -15,8 +14,8 @@ class LinkSettings:
     """Those of one interface; what its driver does not say is absent."""
 
     switches: Mapping[str, bool]  # tso, gso, gro, rx_checksums, tx_checksums
-    coalescing_us: Mapping[str, int]  # "rx", "tx": how long it waits for more packets before it interrupts
-    rings: Mapping[str, tuple[int, int]]  # "rx", "tx": descriptors, and the most there can be
+    receive_coalescing_us: int | None  # how long it waits for more packets before it interrupts
+    receive_ring: tuple[int, int] | None  # descriptors, and the most there can be
 
 
 def read_link_settings(texts: Texts) -> Mapping[str, LinkSettings]:
@@ -26,10 +25,10 @@ def read_link_settings(texts: Texts) -> Mapping[str, LinkSettings]:
 
 def _settings(words: list[str]) -> LinkSettings:
     values = dict(zip(words, map(number, words[1:]), strict=False))
-    known = {name: value for name, value in values.items() if value is not None}
-    most = {way: number(words[words.index(f"{way}_ring") + 2]) for way in _WAYS if f"{way}_ring" in words[:-2]}
+    at = words.index("rx_ring") if "rx_ring" in words[:-2] else None
+    length, most = (values["rx_ring"], number(words[at + 2])) if at is not None else (None, None)
     return LinkSettings(
-        switches={name: known[name] != 0 for name in _SWITCHES if name in known},
-        coalescing_us={way: known[f"{way}_usecs"] for way in _WAYS if f"{way}_usecs" in known},
-        rings={way: (known[f"{way}_ring"], limit) for way, limit in most.items() if limit and f"{way}_ring" in known},
+        switches={name: values[name] != 0 for name in _SWITCHES if values.get(name) is not None},
+        receive_coalescing_us=values.get("rx_usecs"),
+        receive_ring=None if length is None or most is None else (length, most),
     )

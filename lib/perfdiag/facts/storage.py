@@ -101,6 +101,7 @@ class Mounts:
         for mount in mounts:
             self._of_device[mount.device].append(mount)
             self._of_source[mount.source].append(mount)
+        self._successors: dict[str, tuple[Mount, Mount] | None] = {}
         self._first, self._last = (
             mounts_by_device(texts.text("/proc/self/mountinfo", each)) for each in ("begin", "end")
         )
@@ -117,7 +118,12 @@ class Mounts:
     def find_successor(self, device: str) -> tuple[Mount, Mount] | None:
         """Return what had a number at the begin and what has it at the end, where these are two file systems: the
         kernel gives the number of one that was unmounted to the next that is mounted and has no device of its own."""
-        after = self._last.get(device, [])
+        if device not in self._successors:
+            self._successors[device] = self._successor(device)
+        return self._successors[device]
+
+    def _successor(self, device: str) -> tuple[Mount, Mount] | None:
+        after = dict.fromkeys(self._last.get(device, ()))
         before = [mount for mount in (*self._first.get(device, ()), *self.of_device(device)) if mount not in after]
         if not self._first or {(m.source, m.fstype) for m in before} & {(m.source, m.fstype) for m in after}:
             return None

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.facts.texts import Texts, difference
 
 PATTERN = r"/traffic_control/([0-9]{1,10})"  # of the recorder: no file
@@ -38,7 +39,8 @@ def read_traffic_queues(texts: Texts) -> Sequence[TrafficQueue]:
     for path, match in texts.match(PATTERN):
         text = texts.last(path)
         begin, end = _queues(texts.text(path, "begin")), _queues(text)
-        addresses = _addresses(text or texts.text(path, "begin"))
+        known = groups_by_key(_addresses(text or texts.text(path, "begin")))
+        addresses = {interface: frozenset(of_interface) for interface, of_interface in known.items()}
         for key, numbers in (end or begin).items():
             before, (interface, kind, handle, _) = begin.get(key, {}) if end else {}, key
             found.append(
@@ -51,7 +53,7 @@ def read_traffic_queues(texts: Texts) -> Sequence[TrafficQueue]:
                     delay_ns=numbers["delay_ns"],
                     drops=difference(before.get("drops"), numbers["drops"]),
                     held_back=difference(before.get("held_back"), numbers["held_back"]),
-                    addresses=frozenset(address for name, address in addresses if name == interface),
+                    addresses=addresses.get(interface, frozenset()),
                 )
             )
     return found

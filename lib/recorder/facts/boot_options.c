@@ -3,6 +3,7 @@
  * The kernel's command line, without all that may be secret: it can hold passwords and keys of early user space.  Options
  * of this list are kept, with values of plain letters; "quiet" and names of disks tell nobody why a host is slow.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 #include "facts/internal.h"
@@ -88,21 +89,32 @@ static bool is_kept(const char *word, size_t length)
 	return false;
 }
 
+/* What is between quotes is one value, whatever words are in it, and what stands behind "--" is for the first process. */
+static size_t end_of_options(const struct fact_text *fact)
+{
+	const char *end = memmem(fact->text, fact->length, " -- ", 4);
+
+	return end ? (size_t)(end + 1 - fact->text) : fact->length;
+}
+
 /* One option a line, in their order; the part of a word at a limit is none. */
 void fact_cut_boot_options(const char *path, struct fact_text *fact)
 {
-	size_t kept = 0, at = 0;
+	size_t kept = 0, at = 0, length;
+	bool quoted = false;
 
 	if (strcmp(path, BOOT_OPTIONS_FACT))
 		return;
-	while (at < fact->length) {
+	length = end_of_options(fact);
+	while (at < length) {
 		char word[MOST_BYTES + 1];
+		bool inside = quoted;
 		size_t end = at;
 
-		while (end < fact->length && fact->text[end] != ' ' && fact->text[end] != '\n')
-			end++;
+		for (; end < length && fact->text[end] != ' ' && fact->text[end] != '\n'; end++)
+			quoted ^= fact->text[end] == '"';
 		snprintf(word, sizeof(word), "%.*s", (int)(end - at), fact->text + at);
-		if (end < fact->length && is_kept(word, end - at)) {
+		if (!inside && end < length && is_kept(word, end - at)) {
 			memmove(fact->text + kept, fact->text + at, end - at);
 			kept += end - at;
 			fact->text[kept++] = '\n';

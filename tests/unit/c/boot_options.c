@@ -34,6 +34,12 @@ static void everything_else_may_be_secret(void)
 		   "");
 }
 
+static void what_is_quoted_or_for_the_first_process_is_none(void)
+{
+	CHECK_TEXT(kept("/proc/cmdline", "key=\"abc mem=hunter2 nosmt\" nohz=off\n"), "nohz=off\n");
+	CHECK_TEXT(kept("/proc/cmdline", "nohz=off -- mem=hunter2\n"), "nohz=off\n");
+}
+
 static void the_part_of_an_option_is_none(void)
 {
 	CHECK_TEXT(kept("/proc/cmdline", "nosmt mem=12"), "nosmt\n");
@@ -48,6 +54,7 @@ int main(void)
 {
 	RUN(options_that_cost_time_are_kept);
 	RUN(everything_else_may_be_secret);
+	RUN(what_is_quoted_or_for_the_first_process_is_none);
 	RUN(the_part_of_an_option_is_none);
 	RUN(other_files_stay);
 	return check_result();

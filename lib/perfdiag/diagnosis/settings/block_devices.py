@@ -44,7 +44,7 @@ QUEUE_SETTINGS = (
     QueueSetting("queue/nomerges", at_most(0), DISK, "requests that follow each other are not joined", True),
     QueueSetting("queue/max_sectors_kb", at_least(128, "more"), DISK, "large requests are split", True),
     QueueSetting("device/queue_depth", at_least(4, "31 or more"), DISK, "the disk gets few requests at a time"),
-    QueueSetting("device/state", one_of("running", "live"), DISK, "requests wait or fail there"),
+    QueueSetting("device/state", one_of("running", "live", "Connected"), DISK, "requests wait or fail there"),
     QueueSetting("md/degraded", at_most(0), DISK, "what is missing is computed from the other members"),
     QueueSetting("md/sync_action", one_of("idle", "frozen"), DISK, "that reads or writes all of it meanwhile"),
 )

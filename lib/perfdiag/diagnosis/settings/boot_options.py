@@ -1,6 +1,7 @@
 """Options that the kernel was started with, and that cost time.
 
-The recorder keeps only options that its list names (boot_options.c): a command line may hold secrets.
+The recorder keeps only options that its list names (boot_options.c): a command line may hold secrets.  What a file
+shows as well is not told from here: it may have been changed since.  Of an option that is given twice the last counts.
 """
 
 from collections.abc import Iterator
@@ -12,16 +13,11 @@ from perfdiag.model.model import Model
 _PATH = "/proc/cmdline"
 _LONGEST_OPTION = 64  # bytes that the recorder keeps of one
 _DEVICES = (*DISK, *NETWORK, "cpu.irq")
-_SLOW_CLOCKS = (*CPU, "runq.waking")
 # Each begins as given; with a value only that one is meant.
 BOOT_OPTIONS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("idle=poll", (*CPU, *RUN_QUEUE), "idle CPUs spin, and leave less power and less of a core to others"),
-    ("maxcpus=", RUN_QUEUE, "other CPUs of this host are not used"),
-    ("nr_cpus=", RUN_QUEUE, "other CPUs of this host are not used"),
     ("nosmp", RUN_QUEUE, "one CPU is used"),
     ("isolcpus=", RUN_QUEUE, "the scheduler keeps threads off these CPUs"),
-    ("nosmt", RUN_QUEUE, "half of the CPUs are not used"),
-    ("mitigations=auto,nosmt", RUN_QUEUE, "half of the CPUs may not be used"),
     ("mem=", ("memory.reclaim", "memory.swap_in", *DISK), "the rest of the memory is not used"),
     ("slub_debug", CPU, "each object of the kernel is checked"),
     ("slab_debug", CPU, "each object of the kernel is checked"),
@@ -32,10 +28,6 @@ BOOT_OPTIONS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("kmemleak=on", CPU, "each allocation of the kernel is tracked"),
     ("nohz=off", (*CPU, "cpu.irq"), "idle CPUs are interrupted by each tick"),
     ("highres=off", RUN_QUEUE, "timers end at the next tick"),
-    ("notsc", _SLOW_CLOCKS, "reading the clock takes a device"),
-    ("tsc=unstable", _SLOW_CLOCKS, "reading the clock takes a device"),
-    ("clocksource=hpet", _SLOW_CLOCKS, "reading the clock takes a device"),
-    ("clocksource=acpi_pm", _SLOW_CLOCKS, "reading the clock takes a device"),
     ("cpufreq.off=1", CPU, "CPUs keep the clock that the firmware gave them"),
     ("acpi=off", (*CPU, *_DEVICES), "CPUs and interrupts work without the firmware's tables"),
     ("noapic", _DEVICES, "devices share interrupts on one CPU"),
@@ -49,7 +41,6 @@ BOOT_OPTIONS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("trace_event=", ("cpu.kernel",), "events of the kernel are traced"),
     ("ignore_loglevel", ("cpu.kernel",), "all messages go to the console, however slow that is"),
     ("loglevel=7", ("cpu.kernel",), "most messages go to the console, however slow that is"),
-    ("transparent_hugepage=never", CPU, "memory is mapped in small pages"),
     ("numa=off", CPU, "memory of other nodes is used like the own"),
 )
 
@@ -57,7 +48,8 @@ BOOT_OPTIONS: tuple[tuple[str, tuple[str, ...], str], ...] = (
 def boot_options(model: Model) -> Iterator[Unusual]:
     """Yield those that cost time."""
     text = model.facts.texts.text(_PATH) if _PATH in model.facts.texts else None
-    for option in lines_of(text):
+    last = {option.partition("=")[0]: option for option in lines_of(text)}
+    for option in last.values():
         for begins, accounts, effect in BOOT_OPTIONS:
             meant = option == begins or (begins.endswith("=") and option.startswith(begins))
             if meant and len(option) <= _LONGEST_OPTION and option.isprintable():

@@ -3,22 +3,28 @@
 They bear on what was waited for at peers beyond this host: what stays on it passes none of them.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from ipaddress import ip_address
 
 from perfdiag.common.units import duration
+from perfdiag.diagnosis.evidence.network.own_queues import bits
 from perfdiag.diagnosis.settings.unusual import NETWORK, Unusual, time_at
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.host_facts import Interface
 from perfdiag.facts.link_settings import LinkSettings
 from perfdiag.facts.texts import words_of
+from perfdiag.facts.traffic_control import TrafficQueue
 from perfdiag.model.model import Model
 
 _WITHOUT_A_DRIVER = ("loopback", "virtual")
 SLOWEST_MBITS = 1000  # what any wired network of a server carries
 SMALLEST_MTU = 1280  # of IPv6
-LONGEST_COALESCING_US = 250  # drivers wait for up to some dozens before they interrupt, at most for this under load
-SHORTEST_RING = 256  # packets
+LONGEST_COALESCING_US = 250  # drivers wait for some dozens, or for this under load; what is sent nobody waits for
+SHORTEST_RING = 128  # packets: drivers begin with 200 (tg3) and more
+_MOST_LINKS = 64  # of a bond
 _ORDERED_MODES = ("active-backup", "802.3ad", "balance-xor", "balance-tlb", "balance-alb", "broadcast")
 
 
@@ -27,18 +33,45 @@ def interfaces(model: Model) -> Iterator[Unusual]:
     ns = time_at(model, NETWORK, _beyond_this_host(model))
     if not ns:
         return
+    passed = _Passed.of(model)
     for each in model.facts.interfaces:
-        yield from _bond(model, each.name, ns)
-        if each.kind not in _WITHOUT_A_DRIVER and _word(model, each.name, "operstate") in ("up", "unknown"):
-            yield from _link(model, each, ns)
+        if passed.may_be(each.name):
+            yield from _bond(model, each.name, ns)
+            if each.kind not in _WITHOUT_A_DRIVER and _word(model, each.name, "operstate") in ("up", "unknown"):
+                yield from _link(model, each, ns)
     for queue in model.facts.traffic_queues:
-        name = plain(queue.interface)
-        if queue.delay_ns:
-            text = f"{queue.kind} on {name} delays each packet by {duration(queue.delay_ns)}"
-            yield Unusual(text, "each round trip takes that longer", f"tc -s qdisc show dev {name}", ns)
-        elif queue.rate:
-            text = f"{queue.kind} on {name} lets {queue.rate * 8 / 1e6:.3g} Mbit/s out"
-            yield Unusual(text, "packets wait or are dropped above that", f"tc -s qdisc show dev {name}", ns)
+        if passed.may_be(queue.interface):
+            yield from _queue(queue, ns)
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """Which interfaces the connections pass that the target waited on, by the addresses at this end."""
+
+    local: frozenset[str]  # of the connections; empty: not known
+    addresses: Mapping[str, frozenset[str]]  # of each interface, as far as they are known
+
+    @classmethod
+    def of(cls, model: Model) -> _Passed:
+        """Return what a recording says."""
+        local = frozenset(socket.local.rpartition(":")[0].strip("[]") for socket in model.sockets)
+        addresses = {queue.interface: queue.addresses for queue in model.facts.traffic_queues}
+        return cls(frozenset() if "" in local else local, addresses)
+
+    def may_be(self, interface: str) -> bool:
+        """Return whether an interface may be passed: those below a bond or a bridge have no addresses of their own."""
+        own = self.addresses.get(interface)
+        return not own or not self.local or bool(own & self.local)
+
+
+def _queue(queue: TrafficQueue, ns: int) -> Iterator[Unusual]:
+    name = plain(queue.interface)
+    if queue.delay_ns:
+        text = f"{queue.kind} on {name} delays each packet by {duration(queue.delay_ns)}"
+        yield Unusual(text, "each round trip takes that longer", f"tc -s qdisc show dev {name}", ns)
+    elif queue.rate:
+        text = f"{queue.kind} on {name} lets {bits(queue.rate)} out"
+        yield Unusual(text, "packets wait or are dropped above that", f"tc -s qdisc show dev {name}", ns)
 
 
 def _beyond_this_host(model: Model) -> list[str]:
@@ -71,7 +104,7 @@ def _bond(model: Model, interface: str, ns: int) -> Iterator[Unusual]:
     if all(_word(model, interface, f"bonding/{file}") in ("", "0") for file in ("miimon", "arp_interval")):
         effect = "packets that go to a dead link are lost"
         yield Unusual(f"{name} does not monitor its links (miimon and arp_interval are 0)", effect, shown_by, ns)
-    for link in words_of(_word(model, interface, "bonding/slaves")):
+    for link in list(dict.fromkeys(words_of(_word(model, interface, "bonding/slaves"))))[:_MOST_LINKS]:
         if _word(model, link, "operstate") == "down":
             yield Unusual(f"{plain(link)} of {name} is down", "the other links carry its packets", shown_by, ns)
 
@@ -91,15 +124,16 @@ def _link(model: Model, interface: Interface, ns: int) -> Iterator[Unusual]:
 
 
 def _driver(name: str, settings: LinkSettings, ns: int) -> Iterator[Unusual]:
-    off = [each for each in ("tso", "gso", "gro") if settings.switches.get(each) is False]
+    off = [each for each in ("gso", "gro", "tso") if settings.switches.get(each) is False]
     if off:
         text = f"{' and '.join(off)} of {name} {'is' if len(off) == 1 else 'are'} off"
-        yield Unusual(text, "a CPU handles each packet by itself", f"ethtool -k {name}", ns)
-    for way, waits_us in settings.coalescing_us.items():
-        if waits_us > LONGEST_COALESCING_US:
-            text = f"{name} waits {waits_us} us before it interrupts for packets ({way}-usecs)"
-            yield Unusual(text, "each answer comes that much later", f"ethtool -c {name}", ns)
-    for way, (length, most) in settings.rings.items():
+        effect = "a CPU splits what is sent into packets" if off == ["tso"] else "a CPU handles each packet by itself"
+        yield Unusual(text, effect, f"ethtool -k {name}", ns)
+    if settings.receive_coalescing_us and settings.receive_coalescing_us > LONGEST_COALESCING_US:
+        text = f"{name} waits {settings.receive_coalescing_us} us before it interrupts for packets (rx-usecs)"
+        yield Unusual(text, "each answer comes that much later", f"ethtool -c {name}", ns)
+    if settings.receive_ring is not None:
+        length, most = settings.receive_ring
         if 0 < length < min(SHORTEST_RING, most):
-            text = f"the {way} ring of {name} has {length} entries (at most {most})"
+            text = f"the rx ring of {name} has {length} entries (at most {most})"
             yield Unusual(text, "packets are dropped in bursts", f"ethtool -g {name}", ns)

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.settings.unusual import DISK, Unusual, time_at, waited_for
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.storage import Mount
@@ -35,12 +37,12 @@ class MountOption:
     above: int | None = None  # likewise
 
     def fits(self, mount: Mount, option: str) -> bool:
-        """Return whether it is this option, with an unusual value."""
+        """Return whether an option that begins with this name is meant."""
         if self.types and mount.fstype.partition(".")[0] not in self.types:
             return False
-        if not self.name.endswith("=") or (self.below is None and self.above is None):
-            return option == self.name or (self.name.endswith("=") and option.startswith(self.name))
-        value = number(option.removeprefix(self.name)) if option.startswith(self.name) else None
+        if self.below is None and self.above is None:
+            return True
+        value = number(option.removeprefix(self.name))
         if value is None:
             return False
         return (self.below is not None and value < self.below) or (self.above is not None and value > self.above)
@@ -49,19 +51,17 @@ class MountOption:
 MOUNT_OPTIONS = (
     MountOption(_ALL, "sync", (_WRITE, _FLUSH, *_NFS_WRITE), "each write waits until it is safe"),
     MountOption(_ALL, "dirsync", (_WRITE, _FLUSH), "each new, renamed or removed name waits until it is safe"),
-    MountOption(_ALL, "strictatime", (_READ, _WRITE, _FLUSH), "each read writes the time of access"),
-    MountOption(_ALL, "discard", (_WRITE, _FLUSH), "freed blocks are discarded at once"),
     MountOption(_EXT, "data=journal", (_WRITE, _FLUSH), "all data is written twice, into the journal first"),
     MountOption(_EXT, "nodelalloc", (_WRITE, _FLUSH), "each write looks for its blocks at once"),
     MountOption(_EXT | _BTRFS, "commit=", (_WRITE, _FLUSH), "the journal is written more often", below=5),
     MountOption(_XFS, "wsync", (_WRITE, _FLUSH), "each change of a name waits until it is safe"),
-    MountOption(_XFS, "logbsize=", (_WRITE, _FLUSH), "the log is written in small pieces", below=32768),
     MountOption(_BTRFS, "flushoncommit", (_WRITE, _FLUSH), "each commit writes the data of all files"),
     MountOption(_BTRFS, "autodefrag", (_WRITE, _FLUSH), "small writes make more be written again"),
     MountOption(_BTRFS, "compress-force=", (_READ, _WRITE, _FLUSH), "data is compressed, even if it gets no smaller"),
     MountOption(_BTRFS | _F2FS, "compress=", (_READ, _WRITE, _FLUSH), "data is compressed"),
     MountOption(_NFS_TYPES, "noac", _NFS, "attributes are not cached, and each write waits for the server"),
-    MountOption(_NFS_TYPES | _CIFS, "actimeo=", (*_NFS_NAMES, *_REMOTE), "attributes are hardly cached", below=3),
+    MountOption(_NFS_TYPES, "actimeo=", _NFS_NAMES, "attributes are hardly cached", below=3),
+    MountOption(_CIFS, "actimeo=", _REMOTE, "attributes are not cached", below=1),
     MountOption(_NFS_TYPES, "acregmin=", _NFS_NAMES, "attributes are hardly cached", below=1),
     MountOption(_NFS_TYPES, "acregmax=", _NFS_NAMES, "attributes are hardly cached", below=3),
     MountOption(_NFS_TYPES, "acdirmax=", _NFS_NAMES, "attributes are hardly cached", below=3),
@@ -83,6 +83,8 @@ MOUNT_OPTIONS = (
     MountOption(_FUSE, "max_read=", _REMOTE, "each read asks for little", below=65536),
     MountOption(_FUSE, "direct_io", _REMOTE, "each read goes to the process that serves the files"),
 )
+_BY_NAME = groups_by_key((each.name, each) for each in MOUNT_OPTIONS)
+_MOST_OPTIONS = 256  # of a mount, which has a dozen
 
 
 def mount_options(model: Model) -> Iterator[Unusual]:
@@ -102,8 +104,10 @@ def mount_options(model: Model) -> Iterator[Unusual]:
 def _unusual(mount: Mount) -> dict[MountOption, list[str]]:
     """Return the unusual options by the first kind of each effect."""
     found: dict[MountOption, list[str]] = {}
-    for option in sorted(mount.options):
-        kind = next((each for each in MOUNT_OPTIONS if each.fits(mount, option)), None)
+    for option in islice(sorted(mount.options), _MOST_OPTIONS):
+        names = (option, f"{option.partition('=')[0]}=")
+        kinds = (each for name in names for each in _BY_NAME.get(name, ()))
+        kind = next((each for each in kinds if each.fits(mount, option)), None)
         if kind is not None:
             first = next((each for each in found if each.effect == kind.effect), kind)
             found.setdefault(first, []).append(option)

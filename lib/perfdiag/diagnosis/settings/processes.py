@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from perfdiag.common.units import plural, size
+from perfdiag.diagnosis.evidence.disk.backing_disks import layers
 from perfdiag.diagnosis.evidence.memory.page_dirtiers import own_pids
 from perfdiag.diagnosis.evidence.target import allowed_cpus, idle_class, niced, subject
-from perfdiag.diagnosis.settings.unusual import CPU, DISK, RUN_QUEUE, Unusual, time_in
+from perfdiag.diagnosis.settings.unusual import CPU, DISK, RUN_QUEUE, Unusual, time_at, time_in, waited_for
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
@@ -74,10 +75,14 @@ def _cpu_groups(model: Model) -> Iterator[Unusual]:
 
 def _other_groups(model: Model) -> Iterator[Unusual]:
     disk_ns, memory_ns = time_in(model, DISK), time_in(model, _FULL_GROUP)
+    below = {
+        key: frozenset(layers(model, key.removeprefix("device:"))) for key in waited_for(model, DISK, ("device:",))
+    }
     for group in model.facts.io_groups:
-        path = plain(group.path)
-        if any(group.limits.values()):
-            yield Unusual(f"{path} has an I/O limit", "requests above it wait", f"{path}/io.max", disk_ns)
+        path, limited = plain(group.path), {device for device, limits in group.limits.items() if limits}
+        if keys := [key for key, devices in below.items() if devices & limited]:
+            ns = time_at(model, DISK, keys)
+            yield Unusual(f"{path} has an I/O limit", "requests above it wait", f"{path}/io.max", ns)
         weight = number(_of_group(model, group.path, "io.weight").removeprefix("default").strip().partition("\n")[0])
         if weight is not None and weight < USUAL_WEIGHT[2]:
             text = f"io.weight of {path} is {weight} (usually 100)"

@@ -1,6 +1,8 @@
 """All settings that are unusual and bear on much of the target's time."""
 
 from collections.abc import Callable, Iterable, Sequence
+from heapq import nlargest
+from itertools import islice
 
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.settings.block_devices import block_devices
@@ -14,6 +16,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import whole_ns
 
 MOST = 32  # that are told
+_MOST_OF_SOURCE = 1024  # that are looked at: a forged recording may have millions
 # The nearest to the target first: of as much time these tell more than what is set for the whole host.
 _SOURCES: Sequence[Callable[[Model], Iterable[Unusual]]] = (
     mount_options,
@@ -28,5 +31,5 @@ _SOURCES: Sequence[Callable[[Model], Iterable[Unusual]]] = (
 def unusual_settings(model: Model) -> list[Unusual]:
     """Return them, those that bear on most time first."""
     least_ns = general_policy.setting_share * whole_ns(model)
-    found = [each for source in _SOURCES for each in source(model) if each.ns > 0 and each.ns >= least_ns]
-    return sorted(found, key=lambda each: -each.ns)[:MOST]
+    looked_at = (each for source in _SOURCES for each in islice(source(model), _MOST_OF_SOURCE))
+    return nlargest(MOST, (each for each in looked_at if each.ns > 0 and each.ns >= least_ns), key=lambda each: each.ns)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from perfdiag.diagnosis.policy import disk_policy
 from perfdiag.diagnosis.significance import plain, typical_ns
 from perfdiag.facts.host_facts import Disk
+from perfdiag.facts.storage import MOST_MEMBERS
 from perfdiag.model.model import Model, Row, once
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
@@ -154,7 +156,8 @@ def layers(model: Model, device: str) -> tuple[str, ...]:
     disks, by_name = model.facts.disks, _device_numbers(model)
     seen, level = {device: None}, [device]
     for _ in range(DEEPEST):
-        below = dict.fromkeys(new for each in level for new in _directly_below(disks.get(each), by_name))
+        deeper = (new for each in level for new in _directly_below(disks.get(each), by_name))
+        below = dict.fromkeys(islice(deeper, MOST_MEMBERS))
         level = [each for each in below if each not in seen]
         seen |= dict.fromkeys(level)
     return tuple(seen)
@@ -163,8 +166,12 @@ def layers(model: Model, device: str) -> tuple[str, ...]:
 def _below(model: Model, device: str) -> tuple[str, ...]:
     """Return the disks below a device: of its layers those with nothing below, and the deepest that are looked at."""
     disks, by_name = model.facts.disks, _device_numbers(model)
-    known = layers(model, device)
-    leaves = [each for each in known if not set(_directly_below(disks.get(each), by_name)) & set(known) - {each}]
+    known = dict.fromkeys(layers(model, device))
+    leaves = [
+        each
+        for each in known
+        if not any(below in known and below != each for below in _directly_below(disks.get(each), by_name))
+    ]
     return tuple(leaves) or (device,)
 
 

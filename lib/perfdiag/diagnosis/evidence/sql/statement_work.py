@@ -33,12 +33,12 @@ _TEMPORARY = "temporary files"
 # Those that contain others stand first: a procedure runs statements, a subquery reads rows.
 KINDS: dict[str, Sequence[StatementWork]] = {
     POSTGRESQL: (
+        StatementWork("checks foreign keys", ("RI_FKey",), "an index on the columns that refer to its table"),
         StatementWork(
             "runs triggers",
             ("ExecASTriggers", "ExecBRInsertTriggers", "ExecCallTriggerFunc"),
             "fewer or cheaper triggers",
         ),
-        StatementWork("checks foreign keys", ("RI_FKey",), "an index on the columns that refer to its table"),
         StatementWork(
             "runs a function for each row",
             ("plpgsql_exec_function", "fmgr_sql"),
@@ -52,9 +52,9 @@ KINDS: dict[str, Sequence[StatementWork]] = {
             unless=("standard_ExecutorRun",),
         ),
         StatementWork(
-            "runs a subquery for each row",
+            "runs a subquery",
             ("ExecScanSubPlan", "ExecSetParamPlan"),
-            "a join instead, or an index for it",
+            "a join instead, where its plan shows it once for each row; else an index for it",
         ),
         StatementWork(
             "matches patterns",
@@ -97,9 +97,9 @@ KINDS: dict[str, Sequence[StatementWork]] = {
             "one statement for all rows instead of a loop",
         ),
         StatementWork(
-            "runs a subquery for each row",
+            "runs a subquery",
             ("subselect_", "Item_subselect", "Item_exists_subselect"),
-            "a join instead, or an index for it",
+            "a join instead, where its plan shows it once for each row; else an index for it",
         ),
         StatementWork(
             "plans",
