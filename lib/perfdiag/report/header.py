@@ -180,9 +180,11 @@ def _by_name(comms: list[str]) -> str:
 def _restarts(model: Model) -> list[str]:
     pids = {t.pid for t in model.header.targets}
     asked = model.header.options.asked  # "": the recorder was run by itself, perhaps with a command
-    own_ns = _START_OF_EXEC_NS if not asked or asked.startswith("-- ") else 0
-    late_ns = model.header.start_ns + own_ns
-    late = [e for e in model.events if e.name == "exec" and e.pid in pids and e.at_ns >= late_ns]
+    execs = [e for e in model.events if e.name == "exec" and e.pid in pids]
+    if asked.startswith("-- "):
+        execs = execs[1:]  # the first is that of the command itself, however long it takes on a busy host
+    late_ns = model.header.start_ns + (_START_OF_EXEC_NS if not asked or asked.startswith("-- ") else 0)
+    late = [e for e in execs if e.at_ns >= late_ns]
     if not late:
         return []
     first, after_ns = late[0], late[0].at_ns - model.header.start_ns

@@ -18,7 +18,7 @@ static const struct need {
 } needs[] = {
 	{ RLIMIT_CPU, 't', "CPU time", "s", 1, 1, 1 },
 	{ RLIMIT_STACK, 's', "the stack", "KiB", KIBIBYTE, 512 * KIBIBYTE, 512 * KIBIBYTE },
-	{ RLIMIT_DATA, 'd', "data", "KiB", KIBIBYTE, 16 * MEBIBYTE, 24 * MEBIBYTE },
+	{ RLIMIT_DATA, 'd', "data", "KiB", KIBIBYTE, 16 * MEBIBYTE, 32 * MEBIBYTE },
 	{ RLIMIT_AS, 'v', "memory", "KiB", KIBIBYTE, 16 * MEBIBYTE, 40 * MEBIBYTE },
 	{ RLIMIT_FSIZE, 'f', "the size of files", "KiB", KIBIBYTE, 0, MEBIBYTE },
 };
