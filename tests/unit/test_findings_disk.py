@@ -322,7 +322,7 @@ def test_many_small_reads_of_one_file_name_it_and_their_size() -> None:
     builder.file_read("file:8:0:12:table.sst", 1536 * 4096, size_bytes=48_000_000, waits=1536, waited="600 ms")
     builder.file_read("file:8:0:13:index", 4096, size_bytes=4096, waits=1, waited="1 ms")
     found = finding(builder.model(), "DISK-READ-SLOW")
-    assert found.headline.startswith("1,536 reads of table.sst, 4.00 KiB each, on "), found.headline
+    assert found.headline.startswith("1,536 reads of table.sst (4.00 KiB each) on "), found.headline
     builder.file_read("file:8:0:14:other", 4096, size_bytes=4096, waits=1000, waited="590 ms")
     builder.file_read("file:8:0:15:third", 4096, size_bytes=4096, waits=1000, waited="590 ms")
     assert "each, on" not in finding(builder.model(), "DISK-READ-SLOW").headline

@@ -34,3 +34,11 @@ def test_who_flushes_waits_for_its_own_commit() -> None:
 
 def test_short_waits_for_the_journal_are_no_fault() -> None:
     assert not findings(waiting(CREATES, wait="1 ms").model(), ID)
+
+
+def test_a_journal_without_room_is_too_small() -> None:
+    """A journal of 1 MB: "others began" the commits, a report said, although nobody else wrote."""
+    full = ["io_schedule", "jbd2_log_do_checkpoint", "__jbd2_log_wait_for_space", "add_transaction_credits"]
+    found = finding(waiting(full).model(), ID)
+    assert found.headline == "Changes of files wait for room in the journal, which is full"
+    assert "larger journal" in found.remedies[0].text

@@ -38,6 +38,18 @@ def test_a_thread_that_waits_for_a_repeated_syn() -> None:
     assert "sport = :5432" in found.remedies[0].text
 
 
+@pytest.mark.parametrize(("beside", "told"), [("peer:10.0.0.5:5432", True), ("peer:10.0.0.5:80", False)])
+def test_an_address_of_ipv6_that_leads_nowhere(beside: str, told: bool) -> None:
+    """Each of eight connects tried IPv6 for a second, then IPv4: the remedy was to look at the peer's accept queue."""
+    ipv6 = "peer:[2001:db8::5]:5432"
+    builder = Builder().thread(cpu_user="1 s").row("net.connect", ipv6, durations={"1.02 s": 8})
+    builder.exchange(ipv6, "connected", {}, connect={"1.02 s": 8}, retries=8, connects=0, connects_failed=8)
+    builder.exchange(beside, "connected", {}, connect={"1 ms": 8}, connects=8)
+    found = finding(builder.model(), ID)
+    assert ("IPv6 leads nowhere" in found.headline) is told, found
+    assert ("gai.conf" in found.remedies[0].text) is told
+
+
 LOG = "/dev/kmsg"
 FULL = "4,{},24877597,-;nf_conntrack: nf_conntrack: table full, dropping packet\n"
 

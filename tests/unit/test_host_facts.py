@@ -189,6 +189,13 @@ def test_descriptors() -> None:
 # The kernel log
 
 
+def test_how_much_the_kernel_logged_is_known_by_the_numbers_of_its_lines() -> None:
+    """Most lines of a flood mean no trouble, and are not recorded."""
+    log = facts({"/dev/kmsg": "4,20392,1,-;a\n"}, {"/dev/kmsg": "4,29530,9,-;b\n4,29553,9,-;\n"}).kernel_log
+    assert log and log.logged == 9161
+    assert (quiet := facts({"/dev/kmsg": ""}, {"/dev/kmsg": "4,7,9,-;b\n"}).kernel_log) and quiet.logged is None
+
+
 def test_kernel_log() -> None:
     begin = (
         "6,100,227009,-;EXT4-fs (sda1): mounted filesystem with ordered data mode. Opts: errors=remount-ro\n"

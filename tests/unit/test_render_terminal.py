@@ -80,6 +80,14 @@ def test_golden_folder_is_where_the_demo_looks() -> None:
     assert Path(terminal.DEMO).parent == GOLDEN
 
 
+def test_a_flood_of_kernel_messages_is_told_whatever_they_say() -> None:
+    begin, end = "4,20392,1,-;a\n", "4,29553,9,-;\n"
+    model = Builder().thread("app", cpu_user="5 s").fact("/dev/kmsg", begin, end).model()
+    assert "KERNEL LOG  9,161 lines in 10.0 s" in printed(report.make(model, diagnosis(model), RUNBOOKS))
+    calm = Builder().thread("app", cpu_user="5 s").fact("/dev/kmsg", begin, "4,20492,9,-;\n").model()
+    assert "KERNEL LOG" not in printed(report.make(calm, diagnosis(calm), RUNBOOKS))
+
+
 def test_what_has_no_room_behind_a_label_is_counted() -> None:
     """Four of three: also where everything fits that may be shown."""
     said = ["neighbour: arp_cache: neighbor table overflow!", "nvme nvme0: I/O 22 QID 1 timeout, aborting"]

@@ -75,6 +75,7 @@ class KernelLog:
     neighbours_dropped: Sequence[LogLine]  # packets to addresses for which the table of neighbours (ARP) has no room
     oom_reports: Sequence[OomReport] = ()  # the oldest first
     incomplete: bool = False  # of the window only the newest lines were kept
+    logged: int | None = None  # lines of whatever kind in the window, by their numbers; None: not known
 
     def complaints(self) -> Sequence[tuple[str, int]]:
         """Return what the kernel complained of in the window, and how often: lines that differ in numbers once."""
@@ -102,9 +103,12 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
         OomReport(report, None if last is None or report.sequence is None else report.sequence > last)
         for report in parse(entries)
     ]
-    oldest = min(after, default=0)
+    oldest, logged = (
+        min(after, default=0),
+        max(after, default=0) - last if before and after and last is not None else None,
+    )
     incomplete = texts.is_cut_off(KERNEL_LOG, "end") and (last is None or oldest > last)
-    return KernelLog(lines=lines, **found, oom_reports=reports, incomplete=incomplete)
+    return KernelLog(lines=lines, **found, oom_reports=reports, incomplete=incomplete, logged=logged)
 
 
 def _tells(text: str, kind: str) -> bool:

@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.local.crashes import crashes
 from perfdiag.diagnosis.evidence.network.own_queues import on_purpose
 from perfdiag.diagnosis.evidence.requests.objectives import without_match
 from perfdiag.diagnosis.evidence.target import again
-from perfdiag.diagnosis.policy import cpu_policy
+from perfdiag.diagnosis.policy import cpu_policy, general_policy
 from perfdiag.diagnosis.settings.unusual_settings import unusual_settings
 from perfdiag.diagnosis.significance import percent
 from perfdiag.model.builder import UNLISTED
@@ -72,7 +72,11 @@ def kernel_log(model: Model) -> list[contract.KernelSaid]:
     """Return what the kernel complained of in the window; hosts differ in how many kinds of trouble they have."""
     log = model.facts.kernel_log
     said = log.complaints()[:_MOST_SAID] if log else ()
-    return [contract.KernelSaid(text=printable(text, _LONGEST_SAID), count=number) for text, number in said]
+    flood = []
+    if log and log.logged and log.logged * 1e9 >= general_policy.log_flood_rate * model.window_ns:
+        text = f"{log.logged:,} lines in {duration(model.window_ns)}: whatever logs waits for the console (dmesg -n 1)"
+        flood = [contract.KernelSaid(text=text, count=1)]
+    return flood + [contract.KernelSaid(text=printable(text, _LONGEST_SAID), count=number) for text, number in said]
 
 
 def unusual(model: Model) -> list[contract.UnusualSetting]:

@@ -89,13 +89,24 @@ static bool is_hierarchy(struct span type, struct span key)
 	return is(type, "cgroup") && is(key, "name");
 }
 
+/* "zstd:15": one of the words, and a level of it. */
+static bool has_level(struct span value)
+{
+	const char *colon = memchr(value.text, ':', value.length);
+	size_t word = colon ? colon - value.text : 0;
+
+	return colon && is_one_of((struct span){ value.text, word }, WORDS) &&
+	       is_number((struct span){ colon + 1, value.length - word - 1 });
+}
+
 static bool is_kept(struct span type, struct span key, struct span value)
 {
 	if (!value.length || is_hierarchy(type, key))
 		return true;
 	if (is_secretive(key))
 		return false;
-	return is_number(value) || is_one_of(value, WORDS) || (is_one_of(key, ADDRESSES) && is_address(value));
+	return is_number(value) || is_one_of(value, WORDS) || has_level(value) ||
+	       (is_one_of(key, ADDRESSES) && is_address(value));
 }
 
 /* A word that may be the rest of a value with a comma in it is none. */

@@ -101,6 +101,7 @@ static void options_that_count_are_left(void)
 	KEPT("cgroup", "rw,cpu,cpuacct");
 	KEPT("fuse.sshfs", "rw,user_id=0,group_id=0,default_permissions,allow_other,max_read=131072");
 	KEPT("ext4", "rw,errors=remount-ro,data=ordered,commit=5,stripe=16");
+	KEPT("btrfs", "rw,compress-force=zstd:15,subvolid=5");
 	KEPT("ext3", "");
 	KEPT("ext3", "rw,,ro,");
 }

@@ -1,6 +1,6 @@
 """Thresholds of what is worth a finding, and how far a recording is believed."""
 
-from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, rate, share
 
 
 class GeneralPolicy(Family):
@@ -39,6 +39,11 @@ class GeneralPolicy(Family):
     worth_of_window_share = share(
         0.005,
         "Of a target that does next to nothing anything may be a large share: a cause must also take 50 ms of 10 s.",
+    )
+    log_flood_rate = rate(
+        100,
+        "A kernel in trouble logs some lines a second; a hundred are debugging that was left on, or one error over and"
+        " over, and each line may wait for a console of 11 KB/s.",
     )
     setting_share = share(
         0.1,

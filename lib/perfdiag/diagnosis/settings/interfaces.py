@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.evidence.network.own_queues import bits
+from perfdiag.diagnosis.evidence.network.peers import peer_of
 from perfdiag.diagnosis.settings.unusual import NETWORK, Unusual, time_at
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.host_facts import Interface
@@ -81,11 +81,8 @@ def _beyond_this_host(model: Model) -> list[str]:
 
 
 def _is_here(key: str, own: set[str]) -> bool:
-    address = key.removeprefix("peer:").rpartition(":")[0].strip("[]") if key.startswith("peer:") else ""
-    try:
-        return bool(address) and (address in own or ip_address(address).is_loopback)
-    except ValueError:
-        return False
+    peer = peer_of(key)
+    return peer is not None and (peer.local or peer.address.strip("[]") in own)
 
 
 def _word(model: Model, interface: str, file: str) -> str:

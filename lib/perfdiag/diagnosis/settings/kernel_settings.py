@@ -7,7 +7,8 @@ tuning towards more speed is usual, too.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from perfdiag.diagnosis.settings.unusual import CPU, NETWORK, RUN_QUEUE, Unusual, time_in
+from perfdiag.common.units import size
+from perfdiag.diagnosis.settings.unusual import CPU, DISK, NETWORK, RUN_QUEUE, Unusual, time_in
 from perfdiag.diagnosis.settings.usual_values import (
     Departure,
     at_least,
@@ -17,12 +18,15 @@ from perfdiag.diagnosis.settings.usual_values import (
     span_at_least,
     unset_or_at_least,
 )
+from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
 
 _RECLAIM = ("memory.reclaim", "memory.swap_in", "memory.major_fault", "disk.read")
 _WRITERS = ("memory.dirty_throttle", "disk.write", "disk.flush", "nfs.write", "nfs.commit")
 _SYSCTL = "/proc/sys/"
 _MIB = 1 << 20
+USED_UP = 0.95  # of a limit
+KEPT_FREE = 0.1  # of memory: the kernel itself keeps a hundredth of a few GB, and less of more
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,9 @@ SOCKETS = (
         "few peers of the local network fit into the ARP table",
     ),
 )
+FILES = (
+    _sysctl("fs.aio-max-nr", at_least(65_536), DISK, "programs without asynchronous I/O read and write one by one"),
+)
 TRACING = (
     KernelSetting(
         "/sys/kernel/tracing/current_tracer", one_of("nop"), ("cpu.kernel",), "each function of the kernel is traced"
@@ -139,7 +146,7 @@ TRACING = (
     KernelSetting("/sys/kernel/tracing/kprobe_events", none_of("probe"), ("cpu.kernel",), "somebody traces the kernel"),
     KernelSetting("/sys/kernel/tracing/uprobe_events", none_of("probe"), CPU, "somebody traces programs"),
 )
-KERNEL_SETTINGS = (*MEMORY, *WRITEBACK, *CPUS, *TCP, *SOCKETS, *TRACING)
+KERNEL_SETTINGS = (*MEMORY, *WRITEBACK, *CPUS, *TCP, *SOCKETS, *FILES, *TRACING)
 
 
 def kernel_settings(model: Model) -> Iterator[Unusual]:
@@ -151,6 +158,20 @@ def kernel_settings(model: Model) -> Iterator[Unusual]:
         departure = each.departure(text) if text else ""
         if departure:
             yield Unusual(f"{_name(each.path)} {departure}", each.effect, each.path, ns)
+
+
+def used_up(model: Model) -> Iterator[Unusual]:
+    """Yield what the whole host has little left of: slots of asynchronous I/O, and memory that is kept free."""
+    facts, aio_ns, memory_ns = model.facts, time_in(model, DISK), time_in(model, _RECLAIM)
+    used, most = number(facts.sysctl("fs/aio-nr")), number(facts.sysctl("fs/aio-max-nr"))
+    if used is not None and most and used >= USED_UP * most:
+        effect = "programs that get none read and write one by one"
+        yield Unusual(f"fs.aio-nr is {used:,} of fs.aio-max-nr {most:,}", effect, "/proc/sys/fs/aio-nr", aio_ns)
+    kept_kib, total_bytes = number(facts.sysctl("vm/min_free_kbytes")), facts.meminfo("MemTotal")
+    if kept_kib and total_bytes and kept_kib * 1024 >= KEPT_FREE * total_bytes:
+        text = f"vm.min_free_kbytes keeps {size(kept_kib * 1024)} of {size(total_bytes)} free"
+        effect = "pages are freed, and read again, to keep it so"
+        yield Unusual(text, effect, "/proc/sys/vm/min_free_kbytes", memory_ns)
 
 
 def _name(path: str) -> str:

@@ -8,7 +8,7 @@ from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.settings.block_devices import block_devices
 from perfdiag.diagnosis.settings.boot_options import boot_options
 from perfdiag.diagnosis.settings.interfaces import interfaces
-from perfdiag.diagnosis.settings.kernel_settings import kernel_settings
+from perfdiag.diagnosis.settings.kernel_settings import kernel_settings, used_up
 from perfdiag.diagnosis.settings.mount_options import mount_options
 from perfdiag.diagnosis.settings.processes import processes
 from perfdiag.diagnosis.settings.unusual import Unusual
@@ -23,6 +23,7 @@ _SOURCES: Sequence[Callable[[Model], Iterable[Unusual]]] = (
     block_devices,
     processes,
     interfaces,
+    used_up,
     kernel_settings,
     boot_options,
 )

@@ -74,6 +74,40 @@ KINDS = (
         " /sys/kernel/tracing/uprobe_events; a debugger shows as TracerPid in /proc/PID/status",
     ),
     Kind(
+        "tracing its own functions (ftrace)",
+        ("function_trace_call", "trace_function", "trace_graph_entry", "prepare_ftrace_return", "ftrace_graph_func"),
+        "end the trace that somebody left on: echo nop >/sys/kernel/tracing/current_tracer",
+    ),
+    Kind(
+        "writing messages to its console",
+        ("console_emit_next_record", "console_unlock", "console_flush_all", "vprintk_emit"),
+        "find what logs so much (dmesg -w), such as debugging that was left on, and end that; meanwhile keep it off the"
+        " console: dmesg -n 1; undo: dmesg -n 7",
+        whole=True,
+    ),
+    Kind(
+        "telling which pages guests have written (dirty log)",
+        (
+            "kvm_get_dirty_log",
+            "kvm_vm_ioctl_get_dirty",
+            "kvm_clear_dirty_log",
+            "kvm_arch_sync_dirty_log",
+            "kvm_mmu_slot_",
+        ),
+        "let the migration or backup end that copies the guest's memory, or slow it down (virsh domjobinfo DOMAIN)",
+    ),
+    Kind(
+        "measuring files (IMA)",
+        ("ima_", "process_measurement", "evm_", "integrity_kernel_read"),
+        "narrow the policy that hashes each file when it is opened: cat /sys/kernel/security/ima/policy",
+        whole=True,
+    ),
+    Kind(
+        "asking a security module",
+        ("apparmor_", "selinux_", "avc_has_perm", "smack_", "tomoyo_", "bpf_lsm_"),
+        "see which module (cat /sys/kernel/security/lsm), and narrow its policy for these files",
+    ),
+    Kind(
         "polling a ring of io_uring (SQPOLL)",
         ("io_sq_thread",),
         "let the poller sleep sooner (sq_thread_idle), or set the ring up without IORING_SETUP_SQPOLL",
@@ -157,6 +191,12 @@ KINDS = (
         ("audit_", "__audit_", "__seccomp_filter", "seccomp_", FILTERS),
         "find the audit or seccomp rules (auditctl -l; grep Seccomp /proc/PID/status), and narrow those that match"
         " every call",
+    ),
+    Kind(
+        "closing descriptors",
+        ("__x64_sys_close", "__arm64_sys_close", "__x64_sys_close_range", "__arm64_sys_close_range"),
+        "close what is open only (close_range): some programs close every number up to the limit of open files before"
+        " they start another one, so lower that limit (ulimit -n, LimitNOFILE=)",
     ),
     Kind(
         "creating and ending processes",

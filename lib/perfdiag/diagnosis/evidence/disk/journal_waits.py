@@ -1,4 +1,6 @@
-"""Waits for a commit of a file system's journal that the waiting thread did not ask for."""
+"""Waits for a file system's journal: for a commit that the waiting thread did not ask for, or for room in it."""
+
+from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH
 from perfdiag.model.model import Model
@@ -19,17 +21,40 @@ _FLUSHES = (
     "__arm64_sys_msync",
 )
 
-HEADLINE = "Changes of files wait for a commit of the journal that others began"
-REMEDY = (
+# In these a thread waits until blocks of older transactions are written back: the journal has no room for another.
+_FOR_ROOM = ("jbd2_log_do_checkpoint", "__jbd2_log_wait_for_space", "xlog_grant_head_wait", "xlog_grant_head_check")
+
+
+@dataclass(frozen=True)
+class JournalWait:
+    """Why the waits last, and what ends that."""
+
+    headline: str
+    remedy: str
+    alternative: str
+
+
+_COMMIT = JournalWait(
+    "Changes of files wait for a commit of the journal that others began",
     "find who flushes on the same file system (perfdiag host lists who waits in disk.flush), and let it flush less"
-    " often or use another file system"
+    " often or use another file system",
+    "the journal's own commit, every 5 s with ext4's defaults",
 )
-ALTERNATIVE = "the journal's own commit, every 5 s with ext4's defaults"
+_ROOM = JournalWait(
+    "Changes of files wait for room in the journal, which is full",
+    "give the file system a larger journal: dumpe2fs -h DEVICE shows its size (xfs_info: log); for ext4, unmounted:"
+    " tune2fs -O ^has_journal DEVICE, then tune2fs -J size=128 DEVICE",
+    "a disk that is too slow to write back what the journal holds",
+)
 
 
-def are_waits_for_journal(model: Model, key: str) -> bool:
-    """Return whether most of the sampled time that threads waited for flushes on a device is in its journal, without a
+def journal_wait(model: Model, key: str) -> JournalWait | None:
+    """Return why, if most of the sampled time that threads waited for flushes on a device is in its journal, without a
     flush of their own."""
     stacks = model.wait_stacks(FLUSH.account, key=key)
-    inside = sum(s.weight_ns for s in stacks if any_begins(s.kernel, _JOURNAL) and not any_begins(s.kernel, _FLUSHES))
-    return 2 * inside > sum(stack.weight_ns for stack in stacks)
+    whole = sum(stack.weight_ns for stack in stacks)
+    inside = [s for s in stacks if any_begins(s.kernel, _JOURNAL) and not any_begins(s.kernel, _FLUSHES)]
+    for_room = sum(stack.weight_ns for stack in stacks if any_begins(stack.kernel, _FOR_ROOM))
+    if 2 * for_room > whole:
+        return _ROOM
+    return _COMMIT if 2 * sum(stack.weight_ns for stack in inside) > whole else None

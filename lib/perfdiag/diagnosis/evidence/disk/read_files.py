@@ -6,10 +6,10 @@ from perfdiag.model.model import Model
 
 
 def read_file(model: Model, device: str) -> str:
-    """Return " of table.sst, 4.00 KiB each," of most reads of a device ("254:0"), "" where several files share them."""
+    """Return " of table.sst (4.00 KiB each)" of most reads of a device ("254:0"), "" where several files share them."""
     found = [each for each in model.files_read if each.device == device and each.waits]
     whole_ns = sum(each.waited_ns for each in found)
     largest = max(found, key=lambda each: each.waited_ns, default=None)
     if largest is None or not largest.name_alone or largest.waited_ns < memory_policy.main_file_share * whole_ns:
         return ""
-    return f" of {brief(largest.name_alone)}, {size(largest.read_bytes / largest.waits)} each,"
+    return f" of {brief(largest.name_alone)} ({size(largest.read_bytes / largest.waits)} each)"

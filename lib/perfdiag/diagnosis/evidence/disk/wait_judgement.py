@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from perfdiag.diagnosis.evidence.disk import journal_waits
 from perfdiag.diagnosis.evidence.disk.amplification import Amplification, amplification
 from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, READ, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.erasures import erased
 from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files
+from perfdiag.diagnosis.evidence.disk.journal_waits import JournalWait, journal_wait
 from perfdiag.diagnosis.evidence.disk.layers import Layer, layer_of
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
 from perfdiag.diagnosis.evidence.disk.outages import did_not_answer
@@ -88,8 +88,8 @@ def _nameless(model: Model, kind: Kind) -> Silence | None:
 
 
 def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
-    if _waits_for_journal(model, kind, case):
-        return _of_journal(model, kind, case)
+    if journal := _journal_wait(model, kind, case):
+        return _of_journal(model, kind, case, journal)
     slow = slow_requests(model, kind, case)
     others = neighbours(model, case.where, case.rows) if case.above or slow or _long(kind, case) else None
     if not others and (told := erased(model, kind, case) or did_not_answer(model, kind, case)):
@@ -243,19 +243,19 @@ def _if_fast(model: Model, kind: Kind, case: Case) -> str:
     return "; the disk is fast" if times and all(took_ns < norm_ns for took_ns, norm_ns in times) else ""
 
 
-def _waits_for_journal(model: Model, kind: Kind, case: Case) -> bool:
-    return kind is FLUSH and _long(kind, case) and journal_waits.are_waits_for_journal(model, case.rows[0].key)
+def _journal_wait(model: Model, kind: Kind, case: Case) -> JournalWait | None:
+    return journal_wait(model, case.rows[0].key) if kind is FLUSH and _long(kind, case) else None
 
 
-def _of_journal(model: Model, kind: Kind, case: Case) -> Finding:
-    """Return the finding of waits for a commit that the threads did not ask for."""
+def _of_journal(model: Model, kind: Kind, case: Case, journal: JournalWait) -> Finding:
+    """Return the finding of waits for a journal that the threads did not ask to be written."""
     ns, name = total_ns(case.rows), case.where.name
     return conclude(
         model,
         {(kind.account, case.rows[0].key): ns},
-        headline=journal_waits.HEADLINE,
+        headline=journal.headline,
         claim=(
-            f"{journal_waits.HEADLINE}: {case.wait.count:,} waits on {name}, half of that time in waits of"
+            f"{journal.headline}: {case.wait.count:,} waits on {name}, half of that time in waits of"
             f" {about(case.wait_ns)} or more. Those who wait flush nothing themselves."
         ),
         mechanism=Mechanism.BUSY,
@@ -263,8 +263,8 @@ def _of_journal(model: Model, kind: Kind, case: Case) -> Finding:
         best=Confidence.HIGH,
         doubts=[limit_of(model, case)],
         evidence=evidence_of(model, kind, case),
-        remedies=[fix(journal_waits.REMEDY)],
-        alternatives=[journal_waits.ALTERNATIVE],
+        remedies=[fix(journal.remedy)],
+        alternatives=[journal.alternative],
         verify=_check(model, kind, case),
     )
 

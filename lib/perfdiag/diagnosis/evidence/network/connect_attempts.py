@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import groups_by_key
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
+from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
     felt,
@@ -95,3 +95,22 @@ def connects_of(model: Model) -> list[Connects]:
 def told_apart(model: Model) -> frozenset[str]:
     """Return the peers for which NET-CONNECT-SLOW explains slow connects, so that no other rule does."""
     return frozenset(each.key for each in connects_of(model) if felt(model, each.waited_ns, 0))
+
+
+def answered_by_ipv4(model: Model, failed: Connects) -> Connects | None:
+    """Return the peer of IPv4 to whose same port connects succeed, where none does by IPv6: names resolve to both, and
+    programs try IPv6 first."""
+    peer, line = peer_of(failed.key), failed.call.line if failed.call else None
+    if peer is None or line is None or ":" not in peer.address or line.connects or not line.connects_failed:
+        return None
+    for other in connects_of(model):
+        beside = peer_of(other.key)
+        if (
+            beside
+            and beside.port == peer.port
+            and ":" not in beside.address
+            and other.call
+            and other.call.line.connects
+        ):
+            return other
+    return None

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
-from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Connects, connects_of
+from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Connects, answered_by_ipv4, connects_of
 from perfdiag.diagnosis.evidence.network.dropped_packets import DroppedHere, dropped_here
 from perfdiag.diagnosis.evidence.network.failed_connects import failed_at_once
 from perfdiag.diagnosis.evidence.network.full_tables import FullTable, full_table
@@ -169,15 +169,20 @@ def _told(model: Model, group: Sequence[Connects], name: str, took_ns: int) -> t
             f"None of {failed:,} connects to {name} succeeded: {subject(model)} gave up after"
             f" {duration(took_ns)} in all."
         )
-        return f"None of {failed:,} connects to {brief(name)} succeeded", claim, Mechanism.FAILED
+        return f"None of {failed:,} connects to {brief(name)} succeeded{_beside(model, first)}", claim, Mechanism.FAILED
     if first.retried:
         why = "its accept queue is full, a firewall drops packets, or nobody is there"
         if len(group) > 1:
             why = "a firewall or this host drops packets, or their accept queues are full"
         claim = f"Connecting to {name} needs repeated SYNs, {duration(took_ns)} in all: {why}."
-        return f"Connecting to {brief(name)} needs repeated SYNs", claim, Mechanism.FAILED
+        return f"Connecting to {brief(name)} needs repeated SYNs{_beside(model, first)}", claim, Mechanism.FAILED
     claim = f"Connecting to {name} takes far longer than the round trip: {duration(took_ns)} in all."
     return f"Connecting to {brief(name)} is slow", claim, Mechanism.SLOW
+
+
+def _beside(model: Model, connects: Connects) -> str:
+    by_ipv4 = answered_by_ipv4(model, connects)
+    return f", while {by_ipv4.name} answers: IPv6 leads nowhere" if by_ipv4 else ""
 
 
 def _others(others: Sequence[Connects]) -> list[Evidence]:
@@ -207,6 +212,9 @@ def _evidence(connects: Connects) -> list[Evidence]:
 
 def _remedies(model: Model, connects: Connects) -> list[Remedy]:
     peer = peer_of(connects.key)
+    if answered_by_ipv4(model, connects) and peer:
+        route = f"mend the way to it (ip -6 route get {plain(peer.address.strip('[]'))}), or take the IPv6 address away"
+        return [fix(f"{route} from the name; until then prefer IPv4: precedence ::ffff:0:0/96 100 in /etc/gai.conf")]
     port = f" sport = :{peer.port}" if peer else ""
     present = model.facts.sysctl("net/core/somaxconn")
     limit = f" (present {plain(present)} here)" if peer and peer.local and present else ""
