@@ -126,6 +126,11 @@ class Facts(NetworkFacts, GroupFacts):
         """Delta of each CPU."""
         return processor.read_timer_interrupts(self.texts)
 
+    @fact
+    def device_interrupts(self) -> Mapping[str, int]:
+        """Delta over all CPUs by device: "ttyS0"; absent where its lines did not fit."""
+        return processor.read_device_interrupts(self.texts)
+
     # Memory
 
     def vmstat_delta(self, name: str) -> int | None:

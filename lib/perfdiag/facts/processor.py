@@ -153,6 +153,25 @@ def read_timer_interrupts(texts: Texts) -> Sequence[int]:
     return [after - before for before, after in zip(begin, end, strict=False) if after >= before]
 
 
+def read_device_interrupts(texts: Texts) -> Mapping[str, int]:
+    """Return the delta over all CPUs of each device's interrupts, by the name at the end of its line: "ttyS0"."""
+    begin, end = (_device_counts(texts.text("/proc/interrupts", phase)) for phase in ("begin", "end"))
+    return changes(begin, end)
+
+
+def _device_counts(text: str | None) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    lines = lines_of(text)
+    cpus = len(words_of(lines[0])) if lines else 0
+    for line in lines[1:]:
+        label, _, rest = line.partition(":")
+        words = words_of(rest)
+        counts = [value for word in words[:cpus] if (value := number(word)) is not None]
+        if number(label) is not None and len(counts) == cpus < len(words):
+            sums[words[-1]] = sums.get(words[-1], 0) + sum(counts)
+    return sums
+
+
 def _timer_counts(text: str | None) -> Sequence[int]:
     lines = lines_of(text)
     cpus = len(words_of(lines[0])) if lines else 0

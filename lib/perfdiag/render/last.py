@@ -62,7 +62,7 @@ def _as_fit(items: Sequence[NotMeasured], first: str, page: Page) -> str:
         lines = (f"{first}{first_of(whats, number)}{end}" for number in range(len(whats), 0, -1))
         if whole := next((line for line in lines if cell_len(line) <= page.width), ""):
             return whole
-    return f"{first}{plural(len(items), 'question')}{end}"
+    return f"{first}{plural(len(items), 'thing')}{end}"
 
 
 def _missing(item: NotMeasured, page: Page, first: str) -> list[Text]:

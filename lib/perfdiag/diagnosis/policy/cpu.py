@@ -133,6 +133,14 @@ class CpuPolicy(Family):
         0.05,
         "Below a twentieth of one CPU, interrupts that hit a few threads are no fault.",
     )
+    main_device_share = share(
+        0.4,
+        "Of the interrupts by devices: with so many the device is named; disks and network cards share the rest.",
+    )
+    device_interrupts_per_second = rate(
+        50,
+        "A device that interrupts less often takes no CPU time to speak of, however long each lasts.",
+    )
     loopback_packets_share = share(
         0.9,
         "With nine in ten packets on loopback, queues of network cards do not matter.",

@@ -58,6 +58,10 @@ class DiskPolicy(Family):
         4,
         "Members of an array have requests of about the same size; if they differ by more, they serve other things.",
     )
+    even_count_factor = factor(
+        2,
+        "Members of an array have about as many writes each; where one has twice as many, they serve other things.",
+    )
     scanned_share = share(
         0.9,
         "Of a file's bytes; who reads so much of it reads it from one end to the other.",

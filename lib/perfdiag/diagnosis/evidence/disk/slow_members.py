@@ -52,7 +52,7 @@ def comparisons(model: Model, where: Backing) -> Iterable[Comparison]:
             continue
         slowest = max(members, key=lambda disk: members[disk].mean_ns)
         peers = [requests for disk, requests in members.items() if disk != slowest]
-        if not _alike(members[slowest], peers):
+        if not _alike(members[slowest], peers) or not _share_evenly(operation, members[slowest], peers):
             continue
         peer_ns = median(requests.mean_ns for requests in peers)
         yield Comparison(operation, members, slowest, members[slowest].mean_ns, peer_ns)
@@ -63,6 +63,13 @@ def _alike(slowest: Requests, peers: Sequence[Requests]) -> bool:
     a log, have requests of quite another size, and each takes its time."""
     size, usual = slowest.bytes / slowest.count, median(each.bytes / each.count for each in peers)
     return max(size, usual) <= disk_policy.alike_size_factor * min(size, usual) or not size or not usual
+
+
+def _share_evenly(operation: str, slowest: Requests, peers: Sequence[Requests]) -> bool:
+    """Return whether the disks have about as many writes each, as stripes and mirrors do: below a cache, a pool or a
+    snapshot each disk has what the others have not.  Mirrors give reads to whichever disk is free."""
+    usual = median(each.count for each in peers)
+    return operation == "read" or max(slowest.count, usual) <= disk_policy.even_count_factor * min(slowest.count, usual)
 
 
 @once

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.cpu.device_interrupts import DeviceInterrupts, busiest_device
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, interrupted
 from perfdiag.diagnosis.evidence.cpu.timer_interrupts import TimerInterrupts, frequent_timers
@@ -74,13 +75,24 @@ def heavy(model: Model) -> Iterable[Outcome]:
         return
     loopback, purpose = _loopback(model), _purpose(model)
     timers = frequent_timers(model) if not purpose and not loopback else None
+    device = busiest_device(model) if not purpose and not loopback and not timers else None
     own = loopback is not None and _talks_locally(model)
     loaded = part >= cpu_policy.irq_heavy_share and ns >= cpu_policy.irq_loaded_share * model.window_ns
     severity = fault(model, ns) if loaded and (purpose or not own) else Severity.INFO
     whose = "its own loopback connections" if own else "loopback connections on this host"
     mostly = f", mostly for {whose}" if loopback else ""
     does = f"; {purpose.part} of that is {purpose.name}" if purpose else ""
-    what = purpose.name if purpose else "loopback traffic" if loopback else "timers" if timers else ""
+    what = (
+        purpose.name
+        if purpose
+        else "loopback traffic"
+        if loopback
+        else "timers"
+        if timers
+        else device.name
+        if device
+        else ""
+    )
     yield conclude(
         model,
         {"cpu.irq": ns},
@@ -95,11 +107,11 @@ def heavy(model: Model) -> Iterable[Outcome]:
         evidence=[
             Evidence(f"{duration(ns)} of {duration(cpu)} on a CPU", float(ns), "ns", "ledger, irq"),
             *([_samples(purpose)] if purpose else []),
-            *([timers.evidence] if timers else []),
+            *(each.evidence for each in (timers, device) if each),
             *_vectors(model),
             *([loopback] if loopback else _packets(model)),
         ],
-        remedies=_remedies(purpose, timers, own=own, local=loopback is not None),
+        remedies=_remedies(purpose, timers, device, own=own, local=loopback is not None),
         alternatives=["packets of other processes arrive on the same CPU"],
         verify=part_under(model, "interrupts", "CPU time", part, cpu_policy.irq_usual_share),
     )
@@ -133,12 +145,14 @@ def _waits_locally(model: Model) -> bool:
     return any(peer_of(key) is not None and connections.near(key) for key in keys)
 
 
-def _remedies(purpose: Work | None, timers: TimerInterrupts | None, *, own: bool, local: bool) -> list[Remedy]:
+def _remedies(
+    purpose: Work | None, timers: TimerInterrupts | None, device: DeviceInterrupts | None, *, own: bool, local: bool
+) -> list[Remedy]:
     if purpose:
         return [fix(purpose.remedy)]
     if local:
         return _local_remedies(own=own)
-    return [*([timers.remedy] if timers else []), *_device_remedies()]
+    return [*(each.remedy for each in (timers, device) if each), *_device_remedies()]
 
 
 def _local_remedies(*, own: bool) -> list[Remedy]:
