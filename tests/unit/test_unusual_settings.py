@@ -302,6 +302,13 @@ def test_what_drivers_begin_with_is_usual(line: str) -> None:
     assert not set_to("/ethtool/links", f"{line}\n", on_the_network())
 
 
+def test_interfaces_of_a_container_are_looked_at_too() -> None:
+    veth = "lo tso 1 gso 1 gro 1\neth0 tso 1 gso 1 gro 0 rx_checksums 1 tx_checksums 1\n"
+    assert not set_to("/ethtool/100", veth, on_the_network())
+    off = veth.replace("eth0 tso 1 gso 1", "eth0 tso 0 gso 0")
+    assert set_to("/ethtool/100", off, on_the_network()) == ["gso and tso of eth0 are off"]
+
+
 def test_usual_mounts_of_cifs_and_disks_of_xen() -> None:
     text = "30 1 0:45 / /share rw - cifs //nas/share rw,vers=3.1.1,cache=strict,rsize=4194304,wsize=4194304,actimeo=1\n"
     assert not set_to("/proc/self/mountinfo", text, reading(key="mount:0:45", account="remote.fs"))

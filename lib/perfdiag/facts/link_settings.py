@@ -1,4 +1,4 @@
-"""What the drivers of this host's network interfaces are set to (ethtool -k, -c, -g)."""
+"""What the drivers of network interfaces are set to (ethtool -k, -c, -g)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +19,20 @@ class LinkSettings:
 
 
 def read_link_settings(texts: Texts) -> Mapping[str, LinkSettings]:
-    """Read them by interface."""
-    return {words[0]: _settings(words[1:]) for words in map(words_of, lines_of(texts.text(PATH))) if words}
+    """Read those of the recorder's network namespace by interface."""
+    return _by_interface(texts.text(PATH))
+
+
+def read_inner_link_settings(texts: Texts) -> Mapping[str, LinkSettings]:
+    """Read those of the targets' other network namespaces by interface, of two with one name the first."""
+    found: dict[str, LinkSettings] = {}
+    for path, _ in texts.match(r"/ethtool/([0-9]{1,10})"):
+        found = {**_by_interface(texts.text(path)), **found}
+    return found
+
+
+def _by_interface(text: str | None) -> Mapping[str, LinkSettings]:
+    return {words[0]: _settings(words[1:]) for words in map(words_of, lines_of(text)) if words}
 
 
 def _settings(words: list[str]) -> LinkSettings:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from perfdiag.facts import network
 from perfdiag.facts.hypervisor import Hypervisor
-from perfdiag.facts.link_settings import LinkSettings, read_link_settings
+from perfdiag.facts.link_settings import LinkSettings, read_inner_link_settings, read_link_settings
 from perfdiag.facts.listeners import Listeners, read_listeners
 from perfdiag.facts.network import Interface, Tcp
 from perfdiag.facts.texts import Texts, fact
@@ -29,6 +29,11 @@ class NetworkFacts:
     def link_settings(self) -> Mapping[str, LinkSettings]:
         """What the drivers of those interfaces are set to, by name."""
         return read_link_settings(self.texts)
+
+    @fact
+    def inner_link_settings(self) -> Mapping[str, LinkSettings]:
+        """The same of interfaces in network namespaces of the targets that are not the recorder's."""
+        return read_inner_link_settings(self.texts)
 
     @fact
     def tcp(self) -> Tcp | None:

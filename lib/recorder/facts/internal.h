@@ -117,8 +117,9 @@ void fact_read_listeners(const struct wanted *wanted, struct fact_text *fact);
 #define TRAFFIC_CONTROL_FACT "/traffic_control/" /* and the process */
 void fact_read_traffic_control(const struct wanted *wanted, struct fact_text *fact);
 
-/* What the drivers of this host's network interfaces are set to: facts/link_settings.c. */
+/* What the drivers of network interfaces are set to, the recorder's or those of a process: facts/link_settings.c. */
 #define ETHTOOL_FACTS "/ethtool"
+#define OWN_LINKS_FACT ETHTOOL_FACTS "/links"
 void fact_read_link_settings(const struct wanted *wanted, struct fact_text *fact);
 
 /* How much room there is where a process writes: facts/file_systems.c. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the drivers of this host's network interfaces are set to, as ethtool -k, -c and -g have it: a NIC that neither joins
+ * What the drivers of network interfaces are set to, as ethtool -k, -c and -g have it: a NIC that neither joins
  * nor splits segments costs a CPU for each packet, one that waits before it interrupts delays each answer, and a short ring
  * drops packets.  No file tells of these.
  */
@@ -11,10 +11,14 @@
 #include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include "base/cleanup.h"
+#include "base/namespaces.h"
+#include "base/netlink.h"
+#include "base/process_files.h"
 #include "facts/internal.h"
 
 #define INTERFACES_MAX 256
@@ -78,23 +82,55 @@ static void tell(int fd, const char *interface, struct line *line)
 	add(line, "\n");
 }
 
+/* Interfaces of one network namespace.  Any socket of it answers for them; this one lists them, too. */
+struct links {
+	const struct wanted *wanted;
+	struct fact_text *fact;
+	int fd;
+	size_t count;
+};
+
+static void tell_link(const struct nlmsghdr *answer, void *argument)
+{
+	const struct ifinfomsg *link = NLMSG_DATA(answer);
+	struct links *into = argument;
+	char interface[IFNAMSIZ] = "";
+	struct line line = {};
+	size_t bytes;
+	const char *name = netlink_attribute(IFLA_RTA(link), IFLA_PAYLOAD(answer), IFLA_IFNAME, 1, &bytes);
+
+	if (!name || into->fact->truncated)
+		return;
+	memcpy(interface, name, bytes < sizeof(interface) ? bytes : sizeof(interface) - 1);
+	tell(into->fd, interface, &line);
+	if (into->count++ == INTERFACES_MAX ||
+	    !fact_add_line(into->fact, fact_limit(into->wanted), line.text, line.length))
+		into->fact->truncated = true;
+}
+
+static int open_there(const char *path)
+{
+	const char *process = path + strlen(ETHTOOL_FACTS "/");
+	int limit;
+	bool own;
+
+	if (strcmp(path, OWN_LINKS_FACT) == 0)
+		return netlink_open(NETLINK_ROUTE);
+	return namespaces_socket(process_speaker(atoi(process)), NETLINK_ROUTE, &own, &limit);
+}
+
 void fact_read_link_settings(const struct wanted *wanted, struct fact_text *fact)
 {
-	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct if_nameindex *interfaces = fd < 0 ? NULL : if_nameindex();
+	struct {
+		struct nlmsghdr header;
+		struct ifinfomsg message;
+	} question = {
+		.header = { .nlmsg_len = sizeof(question), .nlmsg_type = RTM_GETLINK },
+		.message = { .ifi_family = AF_UNSPEC },
+	};
+	_cleanup_close_ int fd = open_there(wanted->path);
+	struct links into = { .wanted = wanted, .fact = fact, .fd = fd };
+	const struct netlink_answer answer = { RTM_NEWLINK, sizeof(struct ifinfomsg), tell_link, &into };
 
-	if (!interfaces) {
-		fact->error = errno;
-		return;
-	}
-	for (size_t i = 0; interfaces[i].if_name; i++) {
-		struct line line = {};
-
-		tell(fd, interfaces[i].if_name, &line);
-		if (i == INTERFACES_MAX || !fact_add_line(fact, fact_limit(wanted), line.text, line.length)) {
-			fact->truncated = true;
-			break;
-		}
-	}
-	if_freenameindex(interfaces);
+	fact->error = -(fd < 0 ? fd : netlink_dump(fd, &question.header, &answer));
 }

@@ -215,12 +215,18 @@ int facts_list(struct wanted_list *list, enum facts_phase phase, const pid_t *pi
 	return err;
 }
 
-static int add_traffic_control(struct wanted_list *list, pid_t pid)
+/* Of the recorder's own network namespace host_rules have the links. */
+static int add_network_answers(struct wanted_list *list, enum facts_phase phase, pid_t pid)
 {
 	char path[64];
+	int err;
 
 	snprintf(path, sizeof(path), TRAFFIC_CONTROL_FACT "%d", pid);
-	return wanted_add(list, path, FACTS_TEXT_MAX, NULL);
+	err = wanted_add(list, path, FACTS_TEXT_MAX, NULL);
+	if (err || phase != FACTS_BEGIN || same_namespace(pid, "self", "net"))
+		return err;
+	snprintf(path, sizeof(path), ETHTOOL_FACTS "/%d", pid);
+	return wanted_add(list, path, 0, NULL);
 }
 
 int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, const pid_t *pids, size_t count)
@@ -235,7 +241,7 @@ int facts_list_namespaces(struct wanted_list *list, enum facts_phase phase, cons
 		if (first && i > 0)
 			err = add_process(list, phase, pids[i], network_rules, COUNT(network_rules));
 		if (!err && first)
-			err = add_traffic_control(list, pids[i]);
+			err = add_network_answers(list, phase, pids[i]);
 		if (!err && first_in_namespace(pids, i, "mnt") && !same_namespace(pids[i], "self", "mnt"))
 			err = add_process(list, phase, pids[i], mount_rules, COUNT(mount_rules));
 	}

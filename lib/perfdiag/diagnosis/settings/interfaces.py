@@ -5,7 +5,7 @@ They bear on what was waited for at peers beyond this host: what stays on it pas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import duration
@@ -39,6 +39,9 @@ def interfaces(model: Model) -> Iterator[Unusual]:
             yield from _bond(model, each.name, ns)
             if each.kind not in _WITHOUT_A_DRIVER and _word(model, each.name, "operstate") in ("up", "unknown"):
                 yield from _link(model, each, ns)
+    for name, settings in model.facts.inner_link_settings.items():
+        if name != "lo" and passed.may_be(name):
+            yield from _driver(plain(name), settings, ns, ("gso", "tso"))  # of veth gro is off by itself
     for queue in model.facts.traffic_queues:
         if passed.may_be(queue.interface):
             yield from _queue(queue, ns)
@@ -120,8 +123,10 @@ def _link(model: Model, interface: Interface, ns: int) -> Iterator[Unusual]:
         yield from _driver(name, settings, ns)
 
 
-def _driver(name: str, settings: LinkSettings, ns: int) -> Iterator[Unusual]:
-    off = [each for each in ("gso", "gro", "tso") if settings.switches.get(each) is False]
+def _driver(
+    name: str, settings: LinkSettings, ns: int, switches: Sequence[str] = ("gso", "gro", "tso")
+) -> Iterator[Unusual]:
+    off = [each for each in switches if settings.switches.get(each) is False]
     if off:
         text = f"{' and '.join(off)} of {name} {'is' if len(off) == 1 else 'are'} off"
         effect = "a CPU splits what is sent into packets" if off == ["tso"] else "a CPU handles each packet by itself"
