@@ -97,7 +97,9 @@ def test_what_they_mostly_do_is_in_the_headline() -> None:
     calls = ["file_close_fd", "__x64_sys_close"]
     builder = serving().stack("cpu", "cpu.kernel", kernel=calls, pid=GONE, tid=GONE, count=90)
     found = finding(ended(builder, python3=REQUESTS), CHILD)
-    assert found.headline == "Requests start one process each and wait for it: python3 (mostly with close())"
+    assert (
+        found.headline == "Requests start one process each and wait for it: python3 (mostly with closing descriptors)"
+    )
 
 
 def test_threads_that_ended_are_no_processes() -> None:

@@ -62,7 +62,8 @@ def _where(samples: CpuSamples, *, kernel: bool) -> str:
     if hot and hot[0].nameless_of is None and hot[0].part.share >= cpu_policy.hot_spot_share:
         hot = hot[:1]
     called = "" if kernel else called_by(samples) if len(hot) == 1 else _inside(samples, hot)
-    return f"in {' and '.join(_named(samples, each) for each in hot)}{called}" if hot else ""
+    ordered = sorted(hot, key=lambda each: each.nameless_of is not None)  # "functions of git and inflate" is read wrong
+    return f"in {' and '.join(_named(samples, each) for each in ordered)}{called}" if hot else ""
 
 
 def _inside(samples: CpuSamples, hot: Sequence[Hot]) -> str:

@@ -49,7 +49,7 @@ def evidence_of(model: Model, kind: Kind, case: Case, others: Neighbours | None 
             found.append(
                 Evidence(
                     f"{requests.count:,} {operation} requests{whose}: {about(typical_ns(requests.queue))} in the queue,"
-                    f" {about(typical_ns(requests.service))} in the device",
+                    f" {about(typical_ns(requests.service))} in the device each",
                     float(typical_ns(requests.service)),
                     "ns",
                     "block_rq_complete",

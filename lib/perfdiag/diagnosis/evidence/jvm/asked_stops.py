@@ -56,7 +56,7 @@ class AskedStop:
     @property
     def headline(self) -> str:
         """Return it in one line."""
-        return f"Threads stop while the JVM {self.kind.words}, as somebody asks for that"
+        return f"Threads stop while the JVM {self.kind.words}, because somebody asks for it"
 
     @property
     def evidence(self) -> list[Evidence]:

@@ -34,9 +34,7 @@ def claim(ns: int, callers: str) -> tuple[str, list[Remedy]]:
     "" where they are not known."""
     where = f" in {callers}" if callers else ""
     return f"Threads wait {duration(ns)} for a lock of the C library's allocator{where}", [
-        fix(
-            "give malloc more arenas: unset MALLOC_ARENA_MAX (GLIBC_TUNABLES=glibc.malloc.arena_max) for its next start"
-        ),
-        fix(f"allocate less{where}: reuse buffers, reserve memory at once"),
+        fix("restart it with more arenas of malloc: without MALLOC_ARENA_MAX, and arena_max in GLIBC_TUNABLES"),
+        fix(f"allocate less often{where}: reuse buffers, reserve memory in one piece"),
         fix("use an allocator with caches for each thread: LD_PRELOAD of jemalloc, tcmalloc or mimalloc"),
     ]

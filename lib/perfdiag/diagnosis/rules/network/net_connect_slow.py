@@ -182,7 +182,7 @@ def _told(model: Model, group: Sequence[Connects], name: str, took_ns: int) -> t
 
 def _beside(model: Model, connects: Connects) -> str:
     by_ipv4 = answered_by_ipv4(model, connects)
-    return f", while {by_ipv4.name} answers: IPv6 leads nowhere" if by_ipv4 else ""
+    return f", while {by_ipv4.name} answers: no IPv6 packet gets there" if by_ipv4 else ""
 
 
 def _others(others: Sequence[Connects]) -> list[Evidence]:
@@ -213,8 +213,8 @@ def _evidence(connects: Connects) -> list[Evidence]:
 def _remedies(model: Model, connects: Connects) -> list[Remedy]:
     peer = peer_of(connects.key)
     if answered_by_ipv4(model, connects) and peer:
-        route = f"mend the way to it (ip -6 route get {plain(peer.address.strip('[]'))}), or take the IPv6 address away"
-        return [fix(f"{route} from the name; until then prefer IPv4: precedence ::ffff:0:0/96 100 in /etc/gai.conf")]
+        route = f"fix the IPv6 route (ip -6 route get {plain(peer.address.strip('[]'))}), or remove the AAAA record"
+        return [fix(f"{route}; until then put 'precedence ::ffff:0:0/96 100' into /etc/gai.conf, which prefers IPv4")]
     port = f" sport = :{peer.port}" if peer else ""
     present = model.facts.sysctl("net/core/somaxconn")
     limit = f" (present {plain(present)} here)" if peer and peer.local and present else ""
