@@ -110,6 +110,7 @@ static inline _Bool needs_callers(__u32 account)
 	X(OPERATIONS_FULL, "operations_full")	    /* operations that were not counted */                             \
 	X(CONNECTIONS_FULL, "connections_full")	    /* connections whose requests and calls were not followed */       \
 	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */                     \
+	X(NAMED_CALLS_FULL, "named_calls_full")	    /* calls that were not counted by name */                          \
 	X(BECAUSE_FULL, "because_full")		    /* waits whose root found no room */                               \
 	X(DATABASES_FULL, "databases_full")	    /* sessions of databases whose waits have no names */              \
 	X(STATEMENTS_FULL, "statements_full")	    /* SQL statements that were not counted */                         \

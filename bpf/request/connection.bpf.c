@@ -6,8 +6,9 @@
  *         inet_sock_set_state; before, functions: fexit inet_recvmsg, inet_sendmsg, the same of inet6 and unix_stream,
  *         fentry sock_def_readable.
  * COST    one to three look-ups in hashes each time the target sends or receives, one or two more where names have limits
- *         of their own; two loads each segment of TCP that comes in, whosever it is; for others' sockets one load,
- *         but for a look-up of unix ones that nobody has accepted yet, where the target accepts on one.
+ *         of their own, three more and a read of its text each call that names what it asks for; two loads each segment
+ *         of TCP that comes in, whosever it is; for others' sockets one load, but for a look-up of unix ones that nobody
+ *         has accepted yet, where the target accepts on one.
  * CANNOT  tell requests apart that share a connection at the same time (HTTP/2, pipelines), whose bytes come by other
  *         ways than send and receive (splice() from a socket), or that have no answer; see a client not take an answer
  *         where nobody tries to send more before there is room, or where it is not TCP; see of MPTCP what is left unread,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where calls begin and end, and connections. */
 #pragma once
+#include "request/named_call.bpf.h"
 #include "request/request_sums.bpf.h"
 
 /*
@@ -123,6 +124,8 @@ __weak __noinline int end_call(struct connection *connection, __u64 now, __u64 h
 	add_held(sum, connection->held == HELD_BY_CORK, held_ns < ns ? held_ns : ns);
 	if (connection->sql.running)
 		end_sql_call(connection, ns);
+	if (connection->call_name)
+		end_named_call(connection, ns);
 	waited = inside.requests > inside.calls;
 	count_answered(&tally->calls, end_busy(connection, tally, now, now), waited);
 	count_latency(&tally->latencies[MEASURE_WHOLE], ns);

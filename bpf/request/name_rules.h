@@ -43,6 +43,7 @@ struct naming {
 	bool whole;			/* the path has ended */
 	bool perhaps_frames, frames;	/* of HTTP/2 are looked for, are there */
 	bool command;			/* of Redis: see command_name.h */
+	bool call;			/* the target asks for it */
 };
 
 /* Half of what was hashed: the other half, too, decides with which names it collides. */

@@ -84,7 +84,8 @@ static __always_inline void send_call(struct record *record, const struct sock *
 		take_owner(connection, record);
 	if (connection->answered || !connection->set_off_at)
 		connection->set_off_at = set_off_by_timer(record);
-	if (knobs.sees_sql && connection->direction == DIRECTION_CONNECTED && note_sql_call(connection, bytes, false))
+	if (!is_named_call(connection, bytes) && knobs.sees_sql && connection->direction == DIRECTION_CONNECTED &&
+	    note_sql_call(connection, bytes, false))
 		return;
 	connection->pending = 1;
 	begin_call(connection, now);

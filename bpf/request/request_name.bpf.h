@@ -17,8 +17,9 @@ struct recent_name {
 
 #define RECENT_NAMES 512
 #define REQUEST_NAMES 384 /* without a limit of their own: each takes one of `exchanges` on every port */
+#define CALL_NAMES 256	  /* of what the target asks for: these take none from its requests */
 
-static __u32 names_made; /* of these */
+static __u32 names_made[2]; /* of these, and of those */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -183,6 +184,7 @@ __weak __noinline __u32 make_name(struct naming *naming)
 	struct object_name *name;
 	__u64 object;
 	bool limited;
+	__u32 *made;
 
 	if (!naming)
 		return 0;
@@ -200,14 +202,15 @@ __weak __noinline __u32 make_name(struct naming *naming)
 	if (bpf_map_lookup_elem(&names, &object))
 		return name_of(naming);
 	limited = has_own_limit(object);
-	if (!limited && names_made >= REQUEST_NAMES)
+	made = naming->call ? &names_made[1] : &names_made[0];
+	if (!limited && *made >= (naming->call ? CALL_NAMES : REQUEST_NAMES))
 		return NAME_OTHERS;
 	name = new_name(object);
 	if (!name)
 		return name_of(naming);
 	__builtin_memcpy(name, &naming->name, sizeof(*name));
 	if (!limited)
-		__sync_fetch_and_add(&names_made, 1);
+		__sync_fetch_and_add(made, 1);
 	return name_of(naming);
 }
 
@@ -225,7 +228,7 @@ static __always_inline __u32 name_request(struct naming *naming)
 	if (naming->command)
 		drop_arguments(naming);
 	bytes = naming->bytes < REQUEST_BYTES ? naming->bytes : REQUEST_BYTES;
-	text = mix(knobs.seed, bytes); /* nobody can send what is taken for another's */
+	text = mix(knobs.seed, naming->call ? ~bytes : bytes); /* nobody can send what is taken for another's */
 	for (int i = 0; i < REQUEST_BYTES / 8; i++)
 		text = mix(text, words[i]);
 	slot = text % RECENT_NAMES;

@@ -241,6 +241,8 @@ void requests_begin(struct recorder *recorder);
 void requests_end(struct recorder *recorder);
 void requests_write(struct recorder *recorder);
 void request_name_write(struct recorder *recorder, const char *key, __u32 hash);
+/* tables/named_calls.c: calls that the target made, by what they ask for */
+void named_calls_write(struct recorder *recorder);
 /* tables/sql_calls.c: statements that the target asked SQL servers for */
 void sql_calls_write(struct recorder *recorder);
 /* tables/unread_at_end.c: requests that nobody has read when the window ends */

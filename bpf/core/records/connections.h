@@ -212,6 +212,9 @@ struct connection {
 	__u8 fresh;		  /* all that was said before is known, and the target said nothing first */
 	__u8 told;		  /* how much of `inside.unasked` was sent here, up to 2 */
 	char beginning[3];
+	__u32 call_name; /* of a call: hash of what is asked, 0: it shows no name */
+	__u8 call_looks; /* in a row at calls that showed none */
+	__u8 filling[3];
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */

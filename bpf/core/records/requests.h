@@ -160,3 +160,16 @@ struct exchange_tally {
 	struct latency latencies[MEASURE_COUNT];
 	struct call_levels calls;
 };
+
+/* Calls of one name to one peer, for requests of one name. */
+struct named_call_key {
+	__u64 object; /* as in struct exchange_key */
+	__u32 name;
+	__u32 request; /* name of the request that waits for it; 0: it shows none, or none is known */
+};
+
+struct named_call_sum {
+	__u64 count, ns; /* answered: until the first byte */
+	__u64 owned;	 /* of those, for a request that is known */
+	struct latency latency;
+};

@@ -46,6 +46,7 @@ _AS_RECORDED = (
     "events",
     "footer",
     "interpreters",
+    "named_calls",
     "nfs_flushes",
     "nfs_server",
     "requests_left",

@@ -161,6 +161,7 @@ class Model:
     statements: Sequence[schema.Statement] = ()
     sql_calls: Sequence[schema.SqlCall] = ()
     packet_drops: Sequence[schema.PacketDrop] = ()
+    named_calls: Sequence[schema.NamedCall] = ()
     database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects
     request_time: RequestTime | None = None  # None: it serves hardly any
     host: Host | None = None  # None: of chosen processes

@@ -17,6 +17,7 @@ LISTS: dict[type[schema.Line], str] = {
     schema.Application: "applications",
     schema.DatabaseWait: "database_waits",
     schema.Statement: "statements",
+    schema.NamedCall: "named_calls",
     schema.SqlCall: "sql_calls",
     schema.Device: "devices",
     schema.DiskUser: "disk_users",
@@ -69,6 +70,7 @@ class Recording:
     applications: list[schema.Application] = field(default_factory=list)
     database_waits: list[schema.DatabaseWait] = field(default_factory=list)
     statements: list[schema.Statement] = field(default_factory=list)
+    named_calls: list[schema.NamedCall] = field(default_factory=list)
     sql_calls: list[schema.SqlCall] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
     disk_users: list[schema.DiskUser] = field(default_factory=list)

@@ -18,6 +18,7 @@ _WORDS = {
     "exchanges_full": ("request or call", " not counted"),
     "exited_folded_full": ("ended thread", " dropped"),
     "files_full": ("read", " of files without a name"),
+    "named_calls_full": ("call", " not counted by name"),
     "names_full": ("name", " not kept"),
     "operations_full": ("operation", " not counted"),
     "output_lines": ("line", " not written"),

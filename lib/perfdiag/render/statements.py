@@ -1,4 +1,4 @@
-"""SQL statements, with --full: how long each took, and what most of its time went to."""
+"""SQL statements and calls that have names, with --full: how long each took, and what most of its time went to."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -7,7 +7,7 @@ from rich.text import Text
 
 from perfdiag.common.units import count, duration, share
 from perfdiag.render.layout import HEADING, Page, Section, apart
-from perfdiag.report.contract import Report
+from perfdiag.report.contract import NamedCall, Report
 from perfdiag.report.contract.statements import SqlCall, Statement
 
 _MOST = 30  # the others are in the JSON
@@ -24,6 +24,11 @@ def sql_calls(report: Report, page: Page) -> Section:
     return _section(page, "SQL STATEMENTS SENT", "until the answer begins, literals removed", report.sql_calls, _sent)
 
 
+def named_calls(report: Report, page: Page) -> Section:
+    """Return two lines for each thing that the target asked a peer for, likewise."""
+    return _section(page, "CALLS SENT", "until the answer begins", report.named_calls, _sent)
+
+
 def _section(page: Page, title: str, what: str, found: Sequence[_Told], text: Callable[[_Told], str]) -> Section:
     if not found:
         return Section([], [])
@@ -38,13 +43,13 @@ def _text(statement: Statement) -> str:
     return f"{statement.name}: {_times(statement)}; {_most(statement.accounts)}"
 
 
-def _sent(statement: SqlCall) -> str:
+def _sent(statement: SqlCall | NamedCall) -> str:
     often = f", {statement.times:.1f} a request" if statement.times else ""
     request = f" for {statement.request}" if statement.request else ""
     return f"{statement.name}, to {statement.peer}{request}: {_times(statement)}{often}"
 
 
-def _times(statement: Statement | SqlCall) -> str:
+def _times(statement: Statement | SqlCall | NamedCall) -> str:
     whole = statement.whole
     times = [f"{count(whole.count)}, {duration(statement.ns)} in all"]
     if whole.p50_ns is not None:

@@ -25,7 +25,7 @@ from perfdiag.render.layout import COLUMNS, LINES, MOST_LINES, WIDEST, Page, Sec
 from perfdiag.render.problem import fix, problem
 from perfdiag.render.requests import requests
 from perfdiag.render.stacks import stacks
-from perfdiag.render.statements import sql_calls, statements
+from perfdiag.render.statements import named_calls, sql_calls, statements
 from perfdiag.render.threads import still_waiting, threads
 from perfdiag.render.unusual import unusual
 from perfdiag.render.work import work
@@ -93,6 +93,7 @@ def _everything(report: Report, page: Page) -> list[Section]:
         host_side(report, page),
         statements(report, page),
         sql_calls(report, page),
+        named_calls(report, page),
         java(report, page),
         causes(report, page),
         *ruledout.in_full(report, page),

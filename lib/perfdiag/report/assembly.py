@@ -51,6 +51,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         unread=requests.unread(model),
         silent=requests.silent(model),
         calls=requests.called(model),
+        named_calls=requests.named_calls(model),
         request_time=requests.time(model),
         accounts=account_tables.accounts(model),
         still_waiting=account_tables.still_waiting(model),

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.requests.calls import by_peer
 from perfdiag.diagnosis.evidence.requests.places import place
 from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once, mostly_unsure
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.model.model import Model
+from perfdiag.model.requests import named_calls as found
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.recording import schema
 from perfdiag.recording.packed_numbers import Sums, numbers_by_name
@@ -33,6 +35,22 @@ def called(model: Model) -> list[contract.Call]:
     """Return the calls and look-ups by peer, those that took most time first."""
     called = [each for each in model.exchanges if not each.served and each.line.direction != "datagram_port"]
     return [_call(model, each) for each in called]
+
+
+def named_calls(model: Model) -> list[contract.NamedCall]:
+    """Return the calls whose text shows what they ask for, by peer and request, those that took most time first."""
+    peers = by_peer(model, "connected")
+    return [
+        contract.NamedCall(
+            name=printable(each.line.name),
+            peer=peers[each.line.object].object if each.line.object in peers else printable(each.line.object),
+            request=printable(each.line.request),
+            whole=percentiles(each.latency),
+            ns=each.line.sum_ns,
+            times=each.times,
+        )
+        for each in found.named_calls(model.named_calls, model.exchanges)
+    ]
 
 
 def unread(model: Model) -> list[contract.Unread]:

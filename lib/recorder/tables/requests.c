@@ -314,5 +314,6 @@ void requests_write(struct recorder *recorder)
 	write_parked(recorder);
 	write_unread(recorder);
 	write_inside(recorder);
+	named_calls_write(recorder);
 	sql_calls_write(recorder);
 }

@@ -42,6 +42,14 @@ def exchange(count: int, sum_ns: int, accounts: dict[str, int] | None = None, **
     return schema.Exchange(**{**counts, "count": count, "sum_ns": sum_ns, "accounts": parts, **given})
 
 
+def named_call(name: str, count: int, each_ms: int, **fields: Any) -> schema.NamedCall:
+    """Return calls of one name that all take as long; the requests that make them are known."""
+    ns = each_ms * 1_000_000
+    of = {"object": "peer:10.0.0.5:8080", "request": "GET /cart", "owned": count}
+    whole = {"count": count, "sum_ns": count * ns, "max_ns": ns, "buckets": [(fine_bucket(ns), count)]}
+    return schema.NamedCall(name=name, **{**of, **whole, **fields})
+
+
 def served(count: int, each_ns: int, accounts: dict[str, int] | None = None, **fields: Any) -> list[schema.Line]:
     """Return the lines of so many requests (or calls), each of the same time, their `accounts` for all of them."""
     line = exchange(count, count * each_ns, accounts, **fields)

@@ -47,6 +47,7 @@ class Full:
         yield from self.storage()
         yield from self.statements()
         yield from self.sql_calls()
+        yield from self.named_calls()
         yield from self.others()
         yield from self.facts()
 
@@ -202,6 +203,15 @@ class Full:
                 "name": f"SELECT column_{number % 256} FROM ".ljust(240, "x"), "count": sum(n for _, n in fine),
                 "object": f"peer:10.0.{number // 256}.1:3306", "request": f"GET /{number:050}", "owned": 1000,
                 "repeated": 900, "max_ns": 2_345_678, "buckets": fine,
+            }  # fmt: skip
+
+    def named_calls(self) -> Iterator[dict[str, Any]]:
+        fine = [[index, 1000 + index] for index in range(self.part(LATENCY_BUCKETS))]
+        for number in range(512):
+            yield {
+                "type": "named_call", "object": f"peer:10.0.{number // 256}.1:80", "name": f"GET /{number % 256:050}",
+                "request": f"GET /{number:050}", "count": sum(n for _, n in fine), "sum_ns": 12_345_678,
+                "max_ns": 2_345_678, "owned": 1000, "buckets": fine,
             }  # fmt: skip
 
     def others(self) -> Iterator[dict[str, Any]]:

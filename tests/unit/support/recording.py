@@ -84,6 +84,7 @@ COUNTERS = (
     "statements_torn",
     "statements_unread",
     "exchanges_full",
+    "named_calls_full",
     "because_full",
     "programs_skipped",
     "calls_skipped",

@@ -20,6 +20,7 @@ from perfdiag.recording.schema.requests import (
     Latency,
     LeftPart,
     Level,
+    NamedCall,
     PartSum,
     RequestLeft,
     RequestParked,
@@ -80,6 +81,7 @@ AnyLine = (
     | Unnamed
     | Application
     | DatabaseWait
+    | NamedCall
     | SqlCall
     | Statement
     | Device
@@ -144,6 +146,7 @@ __all__ = [
     "LeftPart",
     "Level",
     "Line",
+    "NamedCall",
     "NfsFlush",
     "NfsServer",
     "Objective",

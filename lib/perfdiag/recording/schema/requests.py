@@ -11,6 +11,7 @@ from perfdiag.recording.schema.base import Count, Line, Nanoseconds
 from perfdiag.recording.schema.limits import ACCOUNTS, RECORDER, Account, Object, RequestName, Word, at_most
 
 LATENCY_UNIT_NS = 1024
+OTHER_NAMES = "(other names)"  # instead of a name: there was no room for more
 LATENCY_STEPS = 16  # buckets for each doubling
 LATENCY_BUCKETS = LATENCY_STEPS * (1 + RECORDER["LATENCY_DOUBLINGS"])
 FineBuckets = Annotated[
@@ -134,7 +135,7 @@ class Exchange(Line, tag="exchange"):
     def wants_answers(self) -> bool:
         """Return whether each of these requests wants an answer, as those of HTTP do. Redis has commands that want
         none; their names are single words."""
-        return " " in self.name and self.name != "(other names)"  # there may be commands among those
+        return " " in self.name and self.name != OTHER_NAMES  # there may be commands among those
 
 
 def unread_ns(line: Exchange, *, over_slo: bool = False) -> int:
@@ -250,3 +251,24 @@ class Latency(Line, tag="latency"):
     sum_ns: Nanoseconds
     max_ns: Nanoseconds
     buckets: FineBuckets
+
+
+class NamedCall(Line, tag="named_call"):
+    """Calls that ask one peer for the same, as their plain text shows, for requests of one name.
+
+    Each lasts as a call does, and is among those of an Exchange.  Buckets as in Latency.
+    """
+
+    object: Object  # the peer, as in Exchange
+    name: RequestName  # "GET /users/#", or a command of Redis
+    request: RequestName  # as in Exchange; "": the request has no name, or none is known that made the call
+    count: Count  # answered
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    owned: Count  # of `count`: the request that made it is known
+    buckets: FineBuckets
+
+    @property
+    def has_name(self) -> bool:
+        """Whether all of them ask for the same."""
+        return self.name != OTHER_NAMES

@@ -156,6 +156,7 @@ NO_TIME_LOST = frozenset(
         "events",
         "exchanges_full",
         "files_full",
+        "named_calls_full",
         "names_full",
         "operations_full",
         "rpc_full",

@@ -13,7 +13,7 @@ from perfdiag.report.contract.findings import Checked, Evidence, Finding, NotMea
 from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, HostTime
 from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
 from perfdiag.report.contract.jvm import JavaCollector, JavaMachine, JavaPool
-from perfdiag.report.contract.requests import Call, Percentiles, Request, RequestTime, Silent, Unread
+from perfdiag.report.contract.requests import Call, NamedCall, Percentiles, Request, RequestTime, Silent, Unread
 from perfdiag.report.contract.statements import LongestStatement, SqlCall, Statement
 from perfdiag.report.contract.target import (
     Application,
@@ -67,6 +67,7 @@ class Report(Part, frozen=True, kw_only=True):
     unread: list[Unread] = []  # requests that nobody had read in the end
     silent: list[Silent] = []  # connections that may hold a question from before the window
     calls: list[Call] = []  # that it made
+    named_calls: list[NamedCall] = []  # of these, those whose text shows what they ask for
     request_time: RequestTime | None = None  # the whole of all shares of findings; None: that is `busy_ns`
     unusual_settings: list[UnusualSetting] = []  # those that bear on most time first
     kernel_log: list[KernelSaid] = []  # troubles, in the order in which the kernel first said them
@@ -95,6 +96,7 @@ __all__ = [
     "JavaPool",
     "KernelSaid",
     "LongestStatement",
+    "NamedCall",
     "NotMeasured",
     "Operation",
     "Other",

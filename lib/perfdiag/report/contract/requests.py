@@ -82,6 +82,17 @@ class Call(Part, frozen=True, kw_only=True):
     bytes_out: int
 
 
+class NamedCall(Part, frozen=True, kw_only=True):
+    """Calls that ask one peer for the same, for requests of one name."""
+
+    name: Untrusted  # "GET /users/#", or a command of Redis
+    peer: Untrusted
+    request: Untrusted  # "": it has no name, or is not known
+    whole: Percentiles
+    ns: int  # of all of them together
+    times: float  # so often a request of that name makes one, on average; 0: none is known to
+
+
 class RequestTime(Part, frozen=True, kw_only=True):
     """The time of all requests, which shares of findings are of; None if it is unknown."""
 
