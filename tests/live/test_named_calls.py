@@ -5,11 +5,12 @@ from __future__ import annotations
 import socket
 
 import pytest
+from perfdiag.diagnosis.engine import diagnose
 from perfdiag.recording import schema
 
 from live.support.calling import running_server
 from live.support.fixtures import Attach, Cleanup
-from live.support.model import check_model
+from live.support.model import check_model, model_of
 from live.support.recording import Recording
 
 REQUESTS = 31
@@ -130,6 +131,13 @@ def test_calls_have_the_names_that_their_text_shows(case: str, attach: Attach, c
     (exchange,) = [line for line in recording.of(schema.Exchange) if line.direction == "connected"]
     assert {line.object for line in lines} <= {exchange.object}
     assert sum(line.sum_ns for line in lines) <= exchange.sum_ns
+
+
+def test_the_finding_of_a_slow_peer_says_what_is_asked_there(attach: Attach, cleanup: Cleanup) -> None:
+    first = diagnose(model_of(recorded(attach, cleanup, "calls"))).findings[0]
+    assert first.headline.endswith(": GET /catalog.wsdl"), first
+    (said,) = [each.text for each in first.evidence if "GET /catalog.wsdl" in each.text]
+    assert said.startswith(f"{REQUESTS} of {2 * REQUESTS} calls there, 1.0 a request, 30 ms each"), said
 
 
 def test_no_names_are_kept_where_none_may_be(attach: Attach, cleanup: Cleanup) -> None:

@@ -6,6 +6,7 @@ from itertools import islice
 
 from perfdiag.diagnosis import claims
 from perfdiag.diagnosis.evidence.locks.wait_paths import with_paths
+from perfdiag.diagnosis.evidence.network.asked_calls import with_calls
 from perfdiag.diagnosis.evidence.requests.loops_behind import with_loops
 from perfdiag.diagnosis.evidence.requests.queued_behind import with_queues
 from perfdiag.diagnosis.evidence.requests.slow_requests import with_remedies
@@ -69,7 +70,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     for extend in (with_paths, with_loops, with_other_hands, with_queues):
         findings = extend(model, findings)
     settled = claims.settle(model, findings, rules)
-    ranked = with_statements(model, with_remedies(model, settled.findings))
+    ranked = with_calls(model, with_statements(model, with_remedies(model, settled.findings)))
     return Diagnosis(ranked, checks, silences, settled.unclaimed_ns, settled.superseded, unasked)
 
 

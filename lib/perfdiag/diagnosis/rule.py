@@ -147,6 +147,7 @@ class Finding:
     threads: Sequence[str] = ()  # names of those that suffer it, set by `settle` too
     role: Role = Role.UNKNOWN
     others: Sequence[Other] = ()  # whom it names, the one that matters most first
+    peer: str = ""  # key of the peer that requests wait for in what it claims of no `Row`; "": that is nobody's alone
     _: KW_ONLY
     inside: bool = False  # who is waited for is the target's own, or it holds a lock meanwhile: that acquits nobody
     headline: str  # subject, active verb, cause: one plain sentence of about 75 characters, without its full stop

@@ -10,6 +10,10 @@ class NetworkPolicy(Family):
         0.5,
         "Of several peers, the one that takes most of the waiting is what the readers of requests wait for.",
     )
+    one_call_share = share(
+        0.5,
+        "Of all that a peer is asked for, what takes half of the time of its answers is what makes it slow.",
+    )
     limit_held_share = share(
         0.5,
         "The largest number of outstanding calls is a limit if it lasts for half of the time in which more "

@@ -1,6 +1,7 @@
 """Peers that requests wait for while no thread does: calls of an event loop that are not answered yet."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
@@ -37,7 +38,8 @@ def outstanding(model: Model) -> Iterable[Finding]:
         if ns >= general_policy.worth_share * time.ns:
             asked = (model, each, ns)
             known = calls_behind(*asked) or _never(*asked) or late_greeting_to_requests(*asked)
-            yield with_limit(model, known or answers_in_pieces(*asked) or _finding(*asked), each.line.object)
+            found = with_limit(model, known or answers_in_pieces(*asked) or _finding(*asked), each.line.object)
+            yield replace(found, peer=each.line.object)
 
 
 def _never(model: Model, call: Exchange, ns: int) -> Finding | None:

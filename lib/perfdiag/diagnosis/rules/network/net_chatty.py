@@ -1,6 +1,7 @@
 """NET-CHATTY: requests make many short calls, one after the other."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.chatty_calls import ACCOUNTS, KERNEL, ChattyCalls
@@ -46,7 +47,8 @@ def chatty(model: Model) -> Iterable[Outcome]:
     calls = [
         ChattyCalls(call, _calls_a_request(model, call), call.whole) for call in by_peer(model, "connected").values()
     ]
-    found = [_finding(model, each) for each in calls if each.are_too_many(model)]
+    many = [each for each in calls if each.are_too_many(model)]
+    found = [replace(_finding(model, each), peer=each.call.line.object) for each in many]
     yield from found
     if not found:
         most = max((each.times for each in calls), default=0.0)

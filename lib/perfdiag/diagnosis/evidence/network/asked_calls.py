@@ -1,0 +1,97 @@
+"""What is asked of the peer that a finding falls on: calls whose text shows it, of HTTP/1 and Redis.
+
+Somebody on call knows what a service offers, not at which address and port it does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from perfdiag.common.by_key import groups_by_key, sums_by_key
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.requests.calls import by_peer
+from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_HEADLINE
+from perfdiag.diagnosis.policy import network_policy
+from perfdiag.diagnosis.rule import Claim, Evidence, Finding
+from perfdiag.diagnosis.significance import about, plain
+from perfdiag.model.model import Model
+from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.requests.named_calls import NamedCall, named_calls
+from perfdiag.model.requests.request_time import PEERS
+from perfdiag.model.waits.receiving_calls import FROM_PEERS
+
+_FEWEST_TIMES = 0.05  # a request, below which that says nothing: most requests make no such call
+
+
+def with_calls(model: Model, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings; one whose time is mostly waiting for one peer says what takes most of that peer's time."""
+    asked = _most_asked(model) if model.named_calls else {}
+    return [_on_one(finding, asked) for finding in findings] if asked else list(findings)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What takes most of the time of the calls to one peer."""
+
+    name: str
+    count: int
+    ns: int
+    times: float  # so often a request asks for it that may; 0: no such request is known
+    peer: Exchange  # all calls there
+
+    @property
+    def part(self) -> float:
+        """Its part of all that is waited for there; of an answer that never came nothing tells what was asked."""
+        if self.count >= self.peer.line.count + self.peer.line.unanswered:
+            return 1.0
+        whole_ns = max(self.peer.waited_ns, self.peer.lasted_ns)
+        return min(1.0, self.ns / whole_ns) if whole_ns else 0.0
+
+    @property
+    def text(self) -> str:
+        often = f", {self.times:.1f} a request" if self.times >= _FEWEST_TIMES else ""
+        calls = plural(max(self.count, self.peer.line.count), "call")
+        return f"{self.count:,} of {calls} there{often}, {about(self.ns / self.count)} each: {self.name}"
+
+
+def _most_asked(model: Model) -> dict[str, _Asked]:
+    """Return by peer what takes at least half of the time of all calls to it."""
+    calls = named_calls(model.named_calls, model.exchanges)
+    named = groups_by_key((each.line.object, each) for each in calls if each.line.has_name and each.line.count)
+    peers = by_peer(model, "connected")
+    found = {key: _most(peers[key], each) for key, each in named.items() if key in peers}
+    return {key: asked for key, asked in found.items() if asked.part >= network_policy.one_call_share}
+
+
+def _most(peer: Exchange, calls: Sequence[NamedCall]) -> _Asked:
+    names = groups_by_key((each.line.name, each) for each in calls)
+    same = max(names.values(), key=lambda group: sum(each.line.sum_ns for each in group))
+    owned, requests = sum(each.line.owned for each in same), sum(each.requests for each in same)
+    return _Asked(
+        plain(same[0].line.name),
+        sum(each.line.count for each in same),
+        sum(each.line.sum_ns for each in same),
+        owned / requests if requests else 0.0,
+        peer,
+    )
+
+
+def _on_one(finding: Finding, asked: Mapping[str, _Asked]) -> Finding:
+    waits = sums_by_key((_peer_of(finding, claim), ns) for claim, ns in finding.claims.items())
+    key = max(waits, key=lambda name: waits[name], default="")
+    if key not in asked or 2 * waits[key] < sum(waits.values()):
+        return finding
+    most = asked[key]
+    headline = f"{finding.headline}: {most.name}"
+    return replace(
+        finding,
+        headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,
+        evidence=[*finding.evidence, Evidence(most.text, float(most.count), "count", "sockets")],
+    )
+
+
+def _peer_of(finding: Finding, claim: Claim) -> str:
+    """Return the key of the peer whose answers that part of a finding's time is waiting for; "": it is none."""
+    if isinstance(claim, str):
+        return finding.peer if claim == PEERS else ""
+    account, key = claim
+    return key if account in FROM_PEERS else ""
