@@ -54,7 +54,8 @@ static __always_inline enum drop_kind kind_of(__u32 reason)
 		return DROP_FILTER;
 	if (IS(reason, SOCKET_RCVBUFF) || IS(reason, SOCKET_BACKLOG) || IS(reason, PROTO_MEM))
 		return DROP_RECEIVE_BUFFER;
-	if (IS(reason, QDISC_DROP))
+	if (IS(reason, QDISC_DROP) || IS(reason, QDISC_OVERLIMIT) || IS(reason, QDISC_CONGESTED) ||
+	    IS(reason, FQ_BAND_LIMIT) || IS(reason, FQ_FLOW_LIMIT))
 		return DROP_QUEUE;
 	if (IS(reason, CPU_BACKLOG))
 		return DROP_BACKLOG;

@@ -29,7 +29,7 @@ def lost(model: Model) -> Finding:
     ("kind", "words", "command"),
     [
         ("firewall", "a firewall rule of this host drops packets", "iptables-save -c"),
-        ("filter", "a BPF program of this host drops packets", "bpftool"),
+        ("filter", "a filter of this host (BPF or tc) drops packets", "bpftool"),
         ("queue", "a full queue of an interface of this host drops packets", "tc -s qdisc"),
         ("reverse_path", "the reverse path filter of this host (rp_filter) drops packets", "rp_filter"),
     ],
@@ -38,7 +38,7 @@ def test_what_drops_them_is_named(kind: str, words: str, command: str) -> None:
     found = lost(lossy((PEER, kind, 38)))
     assert found.headline == f"Packets to 10.0.0.9:80 are lost: {words}"
     assert command in found.remedies[0].text
-    assert any("38 packets of these connections" in each.text for each in found.evidence)
+    assert any("38 packets from or to this peer" in each.text for each in found.evidence)
 
 
 @pytest.mark.parametrize("drops", [[], [(PEER, "firewall", 3)], [(OTHER, "firewall", 99)], [(PEER, "news", 99)]])
@@ -54,6 +54,7 @@ def test_the_reason_of_most_packets_counts() -> None:
 
 def test_connects_that_a_rule_drops_are_not_for_a_full_accept_queue() -> None:
     builder = Builder().thread("client", cpu_user="100 ms").row("net.connect", PEER, durations={"1 s": 8})
+    builder.exchange(PEER, "connected", {}, connect={"1 s": 8}, retries=8, connects=8)
     found = finding(builder.packet_drop(PEER, "firewall", 8).model(), "NET-CONNECT-SLOW")
     assert found.headline.endswith(": a firewall rule of this host drops packets")
     assert "accept queue" not in found.remedies[0].text

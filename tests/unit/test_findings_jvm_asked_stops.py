@@ -35,3 +35,10 @@ def test_the_cause_of_the_last_collection_tells_where_there_are_no_samples() -> 
     found = asked_stop(java().model(), 100, "Heap Dump Initiated GC")
     assert found and "dumps its heap" in found.headline and not found.evidence
     assert asked_stop(java(COLLECTION).model(), 100, "Heap Dump Initiated GC") is None
+
+
+def test_few_samples_and_dumps_of_threads_are_no_reason_for_collections() -> None:
+    """One sample of a thread dump made "the heap is too small" a stop that somebody asked for."""
+    dumps = "_ZN13VM_ThreadDump4doitEv (libjvm.so)"
+    assert asked_stop(java(HISTOGRAM, count=1).model(), 100) is None
+    assert asked_stop(java(dumps).model(), 100, "G1 Evacuation Pause") is None

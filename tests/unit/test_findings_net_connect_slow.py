@@ -48,6 +48,8 @@ def test_an_address_of_ipv6_that_leads_nowhere(beside: str, told: bool) -> None:
     found = finding(builder.model(), ID)
     assert ("no IPv6 packet gets there" in found.headline) is told, found
     assert ("gai.conf" in found.remedies[0].text) is told
+    builder.exchange("peer:[2001:db8::7]:80", "connected", {}, connect={"1 ms": 8}, connects=8)
+    assert "IPv6" not in finding(builder.model(), ID).headline, "there is a way out"
 
 
 LOG = "/dev/kmsg"

@@ -85,7 +85,7 @@ LOOP = ["_Z13rr_sequentialP11READ_RECORD (mariadbd)", "_ZN13sp_instr_stmt7execut
         ("postgresql", [*SCAN[:2], "ExecScanSubPlan (postgres)"], "runs a subquery", "a join"),
         ("postgresql", ["_ZN4llvm3runEv (libLLVM-14.so.1)", *SCAN[2:]], "compiles its plan (JIT)", "jit = off"),
         ("postgresql", [*SCAN, "standard_planner (postgres)"], "reads whole tables", "an index"),  # left on the stack
-        ("mariadb", LOOP, "runs the statements of a procedure", "one statement for all rows"),
+        ("mariadb", LOOP, "runs a procedure", "one statement for all rows"),
         ("mariadb", LOOP[:1], "reads whole tables", "an index"),
     ],
 )
@@ -202,3 +202,20 @@ def test_a_library_that_runs_the_statement_is_evidence() -> None:
     assert any(each.text.startswith("auto_explain.so stands on the stacks") for each in found.evidence)
     plain = finding(server(statement(20, 200 * MS, 3 * S)).stack("cpu", user=SCAN, count=300).model(), ID)
     assert not any(".so" in each.text for each in plain.evidence)
+
+
+INDEXED = [
+    "_bt_compare (postgres)",
+    "ExecIndexScan (postgres)",
+    "ExecNestLoop (postgres)",
+    "standard_ExecutorRun (postgres)",
+]
+HASHED = ["heap_getnextslot (postgres)", "ExecSeqScan (postgres)", "ExecHashJoin (postgres)"]
+
+
+def test_what_stands_above_the_work_in_the_plan_is_not_the_work() -> None:
+    """An executor node is on the stack of all below it: an indexed join was to get an index."""
+    indexed = server(statement(20, 200 * MS, 3 * S)).stack("cpu", user=INDEXED, count=300).model()
+    assert "compares each row" not in finding(indexed, ID).headline
+    hashed = server(statement(20, 200 * MS, 3 * S)).stack("cpu", user=HASHED, count=300).model()
+    assert "reads whole tables" in finding(hashed, ID).headline

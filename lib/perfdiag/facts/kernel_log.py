@@ -103,10 +103,8 @@ def read_kernel_log(texts: Texts) -> KernelLog | None:
         OomReport(report, None if last is None or report.sequence is None else report.sequence > last)
         for report in parse(entries)
     ]
-    oldest, logged = (
-        min(after, default=0),
-        max(after, default=0) - last if before and after and last is not None else None,
-    )
+    oldest = min(after, default=0)
+    logged = max(after) - last if before and after and last is not None else None
     incomplete = texts.is_cut_off(KERNEL_LOG, "end") and (last is None or oldest > last)
     return KernelLog(lines=lines, **found, oom_reports=reports, incomplete=incomplete, logged=logged)
 

@@ -154,7 +154,10 @@ def read_timer_interrupts(texts: Texts) -> Sequence[int]:
 
 
 def read_device_interrupts(texts: Texts) -> Mapping[str, int]:
-    """Return the delta over all CPUs of each device's interrupts, by the name at the end of its line: "ttyS0"."""
+    """Return the delta over all CPUs of each device's interrupts, by the name at the end of its line: "ttyS0"; nothing
+    where lines are missing."""
+    if any(texts.is_cut_off("/proc/interrupts", phase) for phase in ("begin", "end")):
+        return {}
     begin, end = (_device_counts(texts.text("/proc/interrupts", phase)) for phase in ("begin", "end"))
     return changes(begin, end)
 
@@ -167,7 +170,8 @@ def _device_counts(text: str | None) -> dict[str, int]:
         label, _, rest = line.partition(":")
         words = words_of(rest)
         counts = [value for word in words[:cpus] if (value := number(word)) is not None]
-        if number(label) is not None and len(counts) == cpus < len(words):
+        shared = len(words) > cpus + 1 and words[-2].endswith(",")  # by two devices: whose they were is not known
+        if number(label) is not None and len(counts) == cpus < len(words) and not shared:
             sums[words[-1]] = sums.get(words[-1], 0) + sum(counts)
     return sums
 

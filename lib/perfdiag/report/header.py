@@ -74,7 +74,9 @@ def kernel_log(model: Model) -> list[contract.KernelSaid]:
     said = log.complaints()[:_MOST_SAID] if log else ()
     flood = []
     if log and log.logged and log.logged * 1e9 >= general_policy.log_flood_rate * model.window_ns:
-        text = f"{log.logged:,} lines in {duration(model.window_ns)}: whatever logs waits for the console (dmesg -n 1)"
+        text = (
+            f"{log.logged:,} lines in {duration(model.window_ns)}: what logs may wait for a slow console (dmesg -n 1)"
+        )
         flood = [contract.KernelSaid(text=text, count=1)]
     return flood + [contract.KernelSaid(text=printable(text, _LONGEST_SAID), count=number) for text, number in said]
 

@@ -49,7 +49,6 @@ static const struct group_files files[] = {
 	{ NULL, "io.max", TWICE },
 	{ NULL, "io.stat", TWICE },
 	{ NULL, "io.weight", FACTS_BEGIN },
-	{ NULL, "io.latency", FACTS_BEGIN },
 	{ NULL, "io.pressure", TWICE },
 	{ NULL, "pids.max", TWICE },
 	{ NULL, "pids.current", TWICE },

@@ -78,7 +78,7 @@ const struct fact_rule host_rules[] = {
 
 	{ "/sys/class/net", "*", .phases = B },
 	{ "/sys/class/net/*",
-	  "mtu speed duplex operstate type flags tx_queue_len device/driver device/vendor device/device "
+	  "mtu speed duplex operstate type device/driver device/vendor device/device "
 	  "bonding/mode bonding/miimon bonding/arp_interval bonding/slaves",
 	  .phases = B },
 	{ ETHTOOL_FACTS, "links", .phases = B },
@@ -93,6 +93,7 @@ const struct fact_rule host_rules[] = {
 	  "dirty_writeback_centisecs swappiness overcommit_memory overcommit_ratio nr_hugepages min_free_kbytes "
 	  "zone_reclaim_mode max_map_count page-cluster vfs_cache_pressure watermark_scale_factor laptop_mode",
 	  .phases = B },
+	{ "/sys/module/zswap/parameters", "enabled", .phases = B },
 	{ "/sys/module", "kvm", .phases = B | E }, /* loaded meanwhile? */
 	{ "/sys/module/kvm/parameters", "halt_poll_ns", .phases = B },
 	{ "/proc/sys/kernel",

@@ -58,9 +58,9 @@ class DiskPolicy(Family):
         4,
         "Members of an array have requests of about the same size; if they differ by more, they serve other things.",
     )
-    even_count_factor = factor(
+    even_bytes_factor = factor(
         2,
-        "Members of an array have about as many writes each; where one has twice as many, they serve other things.",
+        "About as much is written to each member of an array; where one gets twice as much, they serve other things.",
     )
     scanned_share = share(
         0.9,

@@ -39,7 +39,7 @@ class DeviceLayer:
 
 QUEUE_SETTINGS = (
     QueueSetting("queue/read_ahead_kb", at_least(128), _READS, "files are read in small requests"),
-    QueueSetting("queue/read_ahead_kb", at_most(4096, "128"), _READS, "a small read takes much along"),
+    QueueSetting("queue/read_ahead_kb", at_most(4096, "128"), _READS, "a small read takes much along", True),
     QueueSetting("queue/nr_requests", at_least(32, "64 or more"), DISK, "few requests are queued at a time", True),
     QueueSetting("queue/nomerges", at_most(0), DISK, "requests that follow each other are not joined", True),
     QueueSetting("queue/max_sectors_kb", at_least(128, "more"), DISK, "large requests are split", True),
@@ -50,7 +50,7 @@ QUEUE_SETTINGS = (
 )
 DEVICE_LAYERS = (
     DeviceLayer("dm/uuid", "CRYPT-VERITY", "verifies what is read (dm-verity)", _READS, "CPUs hash each block"),
-    DeviceLayer("dm/uuid", "CRYPT-INTEGRITY", "has checksums (dm-integrity)", DISK, "each write is journalled twice"),
+    DeviceLayer("dm/uuid", "CRYPT-INTEGRITY", "has checksums (dm-integrity)", DISK, "each block is written twice"),
     DeviceLayer("dm/uuid", "CRYPT-", "is encrypted (dm-crypt)", DISK, "threads of the kernel encrypt and decrypt it"),
     DeviceLayer("md/level", "raid4", "is a RAID of level 4", _WRITES, "small writes read parity first"),
     DeviceLayer("md/level", "raid5", "is a RAID of level 5", _WRITES, "small writes read parity first"),
@@ -60,16 +60,15 @@ DEVICE_LAYERS = (
 
 def block_devices(model: Model) -> Iterator[Unusual]:
     """Yield what is unusual about them, each device once."""
-    times: dict[str, list[str]] = {}
+    waits: dict[str, dict[str, None]] = {}  # by whole disk
+    disks: dict[str, Disk] = {}
     for key in waited_for(model, DISK, ("device:",)):
         for device in layers(model, key.removeprefix("device:")):
-            times.setdefault(device, []).append(key)
-    told: set[str] = set()
-    for device, keys in times.items():
-        disk = model.facts.disks.get(device)
-        if disk is not None and disk.whole not in told:
-            told.add(disk.whole)
-            yield from _of_device(model, disk, keys)
+            if (disk := model.facts.disks.get(device)) is not None:
+                disks.setdefault(disk.whole, disk)
+                waits.setdefault(disk.whole, {})[key] = None
+    for whole, keys in waits.items():
+        yield from _of_device(model, disks[whole], list(keys))
 
 
 def _of_device(model: Model, disk: Disk, keys: list[str]) -> Iterator[Unusual]:

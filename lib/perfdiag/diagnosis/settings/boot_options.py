@@ -19,6 +19,8 @@ BOOT_OPTIONS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("nosmp", RUN_QUEUE, "one CPU is used"),
     ("isolcpus=", RUN_QUEUE, "the scheduler keeps threads off these CPUs"),
     ("mem=", ("memory.reclaim", "memory.swap_in", *DISK), "the rest of the memory is not used"),
+    ("slub_debug=", CPU, "each object of the kernel is checked"),
+    ("slab_debug=", CPU, "each object of the kernel is checked"),
     ("slub_debug", CPU, "each object of the kernel is checked"),
     ("slab_debug", CPU, "each object of the kernel is checked"),
     ("page_owner=on", CPU, "the stack of each allocation is kept"),
@@ -36,11 +38,10 @@ BOOT_OPTIONS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("irqpoll", _DEVICES, "each interrupt asks all devices"),
     ("iommu.strict=1", _DEVICES, "each transfer of a device flushes the IOMMU"),
     ("intel_iommu=strict", _DEVICES, "each transfer of a device flushes the IOMMU"),
-    ("audit=1", ("cpu.kernel",), "system calls are audited"),
+    ("audit=1", ("cpu.kernel",), "system calls are audited, if there are rules (auditctl -l)"),
     ("ftrace=", ("cpu.kernel",), "functions of the kernel are traced"),
     ("trace_event=", ("cpu.kernel",), "events of the kernel are traced"),
     ("ignore_loglevel", ("cpu.kernel",), "all messages go to the console, however slow that is"),
-    ("loglevel=7", ("cpu.kernel",), "most messages go to the console, however slow that is"),
     ("numa=off", CPU, "memory of other nodes is used like the own"),
 )
 
@@ -52,6 +53,6 @@ def boot_options(model: Model) -> Iterator[Unusual]:
     for option in last.values():
         for begins, accounts, effect in BOOT_OPTIONS:
             meant = option == begins or (begins.endswith("=") and option.startswith(begins))
-            if meant and len(option) <= _LONGEST_OPTION and option.isprintable():
+            if meant and not option.endswith("=-") and len(option) <= _LONGEST_OPTION and option.isprintable():
                 yield Unusual(f"the kernel was started with {option}", effect, _PATH, time_in(model, accounts))
                 break

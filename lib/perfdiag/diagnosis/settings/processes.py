@@ -12,6 +12,7 @@ from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
 
 USUAL_WEIGHT = {1: 1024, 2: 100}  # of a control group, by version
+SMALL_WEIGHT = 0.1  # of that: a pod that asks for one CPU of many has two fifths
 MANY_FILTERS = 10  # seccomp filters: a container manager and a service manager set some each
 NEARLY_FULL = 0.9  # of a memory limit
 _FULL_GROUP = ("memory.cgroup", "memory.reclaim", "memory.swap_in", "memory.major_fault", "disk.read")
@@ -36,7 +37,7 @@ def _scheduling(model: Model) -> Iterator[Unusual]:
     allowed, online = allowed_cpus(model), model.header.host.cpus_online
     if allowed and online and len(allowed) < online:
         text = f"{who} may use {plural(len(allowed), 'CPU')} of {online}"
-        yield Unusual(text, "it waits for these while others are idle", "taskset -cp PID", ns)
+        yield Unusual(text, "it waits for these, whether or not others are idle", "taskset -cp PID", ns)
     own = own_pids(model)
     idle = [line for line in model.disk_users if line.pid in own and line.io_class == "idle"]
     if idle:
@@ -52,7 +53,7 @@ def _calls(model: Model) -> Iterator[Unusual]:
             effect, shown_by = "each system call passes all of them", f"/proc/{pid}/status"
             yield Unusual(f"{who} has {filters} seccomp filters", effect, shown_by, time_in(model, ("cpu.kernel",)))
         bypass = process.status.get("Speculation_Store_Bypass", "")
-        if bypass in ("thread force mitigated", "thread mitigated"):
+        if bypass == "thread force mitigated":
             effect, shown_by = "its loads from memory wait for stores before them", f"/proc/{pid}/status"
             yield Unusual(f"{who} runs without speculative store bypass", effect, shown_by, time_in(model, CPU))
 
@@ -62,7 +63,7 @@ def _cpu_groups(model: Model) -> Iterator[Unusual]:
     for group in model.facts.cpu_groups:
         usual, path = USUAL_WEIGHT.get(group.version, 0), plain(group.path)
         file = "cpu.weight" if group.version == 2 else "cpu.shares"
-        if group.weight is not None and group.weight < usual and group.depth:
+        if group.weight is not None and group.weight < SMALL_WEIGHT * usual and group.depth:
             text = f"{file} of {path} is {group.weight} (usually {usual})"
             yield Unusual(text, "other groups get more of a CPU", f"{path}/{file}", ns)
         if _of_group(model, group.path, "cpu.idle") == "1":
@@ -84,7 +85,7 @@ def _other_groups(model: Model) -> Iterator[Unusual]:
             ns = time_at(model, DISK, keys)
             yield Unusual(f"{path} has an I/O limit", "requests above it wait", f"{path}/io.max", ns)
         weight = number(_of_group(model, group.path, "io.weight").removeprefix("default").strip().partition("\n")[0])
-        if weight is not None and weight < USUAL_WEIGHT[2]:
+        if weight is not None and weight < SMALL_WEIGHT * USUAL_WEIGHT[2]:
             text = f"io.weight of {path} is {weight} (usually 100)"
             yield Unusual(text, "requests of others go first", f"{path}/io.weight", disk_ns)
     for each in model.facts.memory_groups:

@@ -40,16 +40,22 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
 def computes_beside(model: Model, waited_ns: int) -> str:
     """Return that threads which read no request computed for most of a time in which nobody knows what requests waited
     for: they may have done that. "" if they did not."""
-    beside = [each for each in model.threads if not each.requests_read]
+    beside = [each for each in model.threads if not each.requests_read and each.ns(*CPU)]
     cpu_ns = sum(each.ns(*CPU) for each in beside)
     if not waited_ns or cpu_ns < MOST * waited_ns:
         return ""
     by_name = sums_by_key((plain(each.comm), each.ns(*CPU)) for each in beside)
     names = first_of([name for name, _ in by_name.most_common()], SHOWN)
-    where = _where(CpuSamples(model), kernel=False)
+    where = _where(CpuSamples(model, tids=_without_readers(model)), kernel=False)
     code = f", mostly {where}" if where else ""
     others = plural(sum(each.threads for each in beside), "other thread")
     return f"Meanwhile {others} ({names}) computed for {duration(cpu_ns)}{code}."
+
+
+def _without_readers(model: Model) -> set[int]:
+    """Return the threads that were sampled and read no request: of many that ended only the samples have a tid."""
+    readers = {each.tid for each in model.threads if each.requests_read}
+    return {stack.tid for stack in model.stacks} - readers
 
 
 def _where(samples: CpuSamples, *, kernel: bool) -> str:

@@ -13,7 +13,8 @@ from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import any_begins
 from perfdiag.recording import schema
 
-_OF_PIPES = ("anon_pipe_", "pipe_read", "pipe_write", "splice_")
+_OF_PIPES = ("anon_pipe_", "pipe_read", "pipe_write")
+_NEAR_SPIN = 4  # functions: further out a pipe is what the lock below it is taken for
 _BY_NAME = {kind.name: kind for kind in KINDS}
 INNERMOST = 2  # functions of a wait that tell what it is for: those further out are part of many
 _SCHEDULING = (
@@ -129,7 +130,7 @@ def _small_calls(model: Model) -> str:
 def spins_at_pipe(functions: Sequence[str]) -> bool:
     """Return whether a kernel stack spins for the lock of a pipe: its two ends take turns there, as they do where one
     process writes much for another. That is a part of the transfer, and no lock that somebody could split."""
-    return any_begins(functions, LOCK_SPINS) and any_begins(functions, _OF_PIPES)
+    return any_begins(functions, LOCK_SPINS) and any_begins(functions[:_NEAR_SPIN], _OF_PIPES)
 
 
 def spins_for_a_lock(stack: schema.Stack) -> bool:

@@ -193,12 +193,6 @@ KINDS = (
         " every call",
     ),
     Kind(
-        "closing descriptors",
-        ("__x64_sys_close", "__arm64_sys_close", "__x64_sys_close_range", "__arm64_sys_close_range"),
-        "close what is open only (close_range): some programs close every number up to the limit of open files before"
-        " they start another one, so lower that limit (ulimit -n, LimitNOFILE=)",
-    ),
-    Kind(
         "creating and ending processes",
         ("kernel_clone", "copy_process", "do_exit", "do_group_exit", "bprm_execve"),
         "start fewer processes and threads (a pool); in a process with much memory use posix_spawn, because fork"
@@ -272,6 +266,12 @@ KINDS = (
         NETWORK,
         ("tcp_", "udp_", "ip_", "__sys_sendto", "__sys_recvfrom", "____sys_sendmsg", "____sys_recvmsg", "sock_"),
         "move more data per call: collect before sending, larger receive buffers, sendmmsg and recvmmsg for datagrams",
+    ),
+    Kind(
+        "closing descriptors",
+        ("__x64_sys_close", "__arm64_sys_close", "__x64_sys_close_range", "__arm64_sys_close_range"),
+        "close what is open only (close_range): some programs close every number up to the limit of open files before"
+        " they start another one, so lower that limit (ulimit -n, LimitNOFILE=)",
     ),
     Kind("files", ("vfs_", "ksys_read", "ksys_write", "iterate_dir", "filemap_")),
 )

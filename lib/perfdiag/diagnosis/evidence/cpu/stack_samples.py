@@ -177,14 +177,15 @@ class CpuSamples:
         return [name for name in _common(inside, whole) if name != hottest[0]][:number]
 
     def through(self) -> Hot | None:
-        """Return the library that most samples stand in or below and that is no part of the system: an extension of the
-        program, whose functions need not be named. None where there is none."""
+        """Return the library that most samples stand in or below and that is no part of the system: mostly an extension
+        of the program, whose functions need not be named. None where there is none, or of too few samples."""
         counts: Counter[str] = Counter()
         for stack in self.stacks:
             modules = {module_of(frame) for frame in stack.user if not of_system(frame)}
             counts.update(dict.fromkeys((name for name in modules if ".so" in name), stack.count))
         name, count = counts.most_common(1)[0] if counts else ("", 0)
-        return Hot(plain(name), self._part(count)) if count >= cpu_policy.hot_spot_share * max(1, self.count) else None
+        most = count >= max(cpu_policy.samples_for_function, cpu_policy.hot_spot_share * self.count)
+        return Hot(plain(name), self._part(count)) if most else None
 
     def entered_by(self, nameless: Hot) -> str:
         """Return the outermost function of a library below which most samples of its code without names stand: what

@@ -30,20 +30,23 @@ class JournalWait:
     """Why the waits last, and what ends that."""
 
     headline: str
+    who: str  # a sentence on the threads that wait
     remedy: str
     alternative: str
 
 
 _COMMIT = JournalWait(
     "Changes of files wait for a commit of the journal that others began",
+    "Those who wait flush nothing themselves.",
     "find who flushes on the same file system (perfdiag host lists who waits in disk.flush), and let it flush less"
     " often or use another file system",
     "the journal's own commit, every 5 s with ext4's defaults",
 )
 _ROOM = JournalWait(
     "Changes of files wait for room in the journal, which is full",
+    "Each waits until blocks of older changes are written to their places.",
     "give the file system a larger journal: dumpe2fs -h DEVICE shows its size (xfs_info: log); for ext4, unmounted:"
-    " tune2fs -O ^has_journal DEVICE, then tune2fs -J size=128 DEVICE",
+    " tune2fs -O ^has_journal DEVICE, then tune2fs -J size=TWICE_AS_MANY_MB DEVICE; XFS has to be made anew",
     "a disk that is too slow to write back what the journal holds",
 )
 

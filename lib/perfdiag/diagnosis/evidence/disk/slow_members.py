@@ -66,10 +66,12 @@ def _alike(slowest: Requests, peers: Sequence[Requests]) -> bool:
 
 
 def _share_evenly(operation: str, slowest: Requests, peers: Sequence[Requests]) -> bool:
-    """Return whether the disks have about as many writes each, as stripes and mirrors do: below a cache, a pool or a
-    snapshot each disk has what the others have not.  Mirrors give reads to whichever disk is free."""
-    usual = median(each.count for each in peers)
-    return operation == "read" or max(slowest.count, usual) <= disk_policy.even_count_factor * min(slowest.count, usual)
+    """Return whether about as many bytes are written to each disk, as with stripes and mirrors: below a cache, pool or
+    a snapshot each disk has what the others have not.  Mirrors give reads to whichever disk is free."""
+    usual = median(each.bytes for each in peers)
+    return operation != "write" or max(slowest.bytes, usual) <= disk_policy.even_bytes_factor * min(
+        slowest.bytes, usual
+    )
 
 
 @once

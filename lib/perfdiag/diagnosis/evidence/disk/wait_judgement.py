@@ -256,7 +256,7 @@ def _of_journal(model: Model, kind: Kind, case: Case, journal: JournalWait) -> F
         headline=journal.headline,
         claim=(
             f"{journal.headline}: {case.wait.count:,} waits on {name}, half of that time in waits of"
-            f" {about(case.wait_ns)} or more. Those who wait flush nothing themselves."
+            f" {about(case.wait_ns)} or more. {journal.who}"
         ),
         mechanism=Mechanism.BUSY,
         severity=fault(model, ns + behind_ns(model, kind.account, case.rows[0].key)),

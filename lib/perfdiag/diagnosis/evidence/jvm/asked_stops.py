@@ -1,5 +1,4 @@
-"""Stops of a Java virtual machine that somebody asks for from outside: histograms and dumps of its heap, dumps
-of its threads, agents that change classes.
+"""Collections of a Java virtual machine that somebody asks for from outside: for histograms and dumps of its heap.
 
 HotSpot names what its VM Thread does while all others are stopped: the class of the operation, whose doit() is on the
 stack, and the cause of a collection that it makes for that.
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind, Remedy
 from perfdiag.diagnosis.significance import fix, percent
 from perfdiag.model.model import Model
@@ -23,7 +23,7 @@ class _Kind:
     """What is asked for."""
 
     operations: tuple[str, ...]  # classes of HotSpot
-    cause: str  # of a collection, as the JVM's counters and log have it; "": it makes none
+    cause: str  # of the collection, as the JVM's counters and log have it
     words: str  # "makes a histogram of its heap"
     asked_by: str
 
@@ -36,13 +36,6 @@ _KINDS = (
         "jcmd GC.class_histogram, jmap -histo",
     ),
     _Kind(("VM_HeapDumper",), "Heap Dump Initiated GC", "dumps its heap", "jcmd GC.heap_dump, jmap -dump"),
-    _Kind(
-        ("VM_ThreadDump", "VM_PrintThreads", "VM_FindDeadlocks", "VM_PrintJNI"),
-        "",
-        "dumps its threads",
-        "jstack, jcmd Thread.print, an agent that reads all stacks",
-    ),
-    _Kind(("VM_RedefineClasses",), "", "changes classes for an agent", "-javaagent, jcmd JVMTI.agent_load"),
 )
 
 
@@ -51,6 +44,7 @@ class AskedStop:
     """Such a stop, and the part of the samples inside of stops that shows it; None: the cause of a collection does."""
 
     kind: _Kind
+    operation: str  # the class that was sampled, "" without samples
     part: float | None
 
     @property
@@ -63,7 +57,7 @@ class AskedStop:
         """Return the samples that show it."""
         if self.part is None:
             return []
-        text = f"{percent(self.part)} of the VM Thread's samples in stops are in {self.kind.operations[0]}"
+        text = f"{percent(self.part)} of the VM Thread's samples in stops are in {self.operation}"
         return [Evidence(text, self.part, "share", "stack samples", kind=EvidenceKind.FUNCTIONS)]
 
     @property
@@ -76,12 +70,13 @@ def asked_stop(model: Model, pid: int, cause: str = "") -> AskedStop | None:
     """Return what most of the work in stops is for, if somebody asks for that; `cause`: of the last collection."""
     counts = sums_by_key((_operation(stack.user), stack.count) for stack in model.stacks_of(pid) if stack.kind == "cpu")
     counts.pop("", None)
+    most = max(counts, key=lambda name: (counts[name], name), default="")
+    enough = counts.total() >= cpu_policy.samples_for_function and 2 * counts[most] > counts.total()
     for kind in _KINDS:
-        count = sum(counts.get(name, 0) for name in kind.operations)
-        if count and 2 * count > counts.total():
-            return AskedStop(kind, count / counts.total())
-        if not counts and kind.cause and cause == kind.cause:
-            return AskedStop(kind, None)
+        if most in kind.operations and enough:
+            return AskedStop(kind, most, counts[most] / counts.total())
+        if not counts and cause == kind.cause:
+            return AskedStop(kind, "", None)
     return None
 
 

@@ -101,16 +101,15 @@ def answered_by_ipv4(model: Model, failed: Connects) -> Connects | None:
     """Return the peer of IPv4 to whose same port connects succeed, where none does by IPv6: names resolve to both, and
     programs try IPv6 first."""
     peer, line = peer_of(failed.key), failed.call.line if failed.call else None
-    if peer is None or line is None or ":" not in peer.address or line.connects or not line.connects_failed:
+    if peer is None or line is None or not _is_ipv6(failed) or peer.local or line.connects or not failed.unanswered:
         return None
-    for other in connects_of(model):
-        beside = peer_of(other.key)
-        if (
-            beside
-            and beside.port == peer.port
-            and ":" not in beside.address
-            and other.call
-            and other.call.line.connects
-        ):
-            return other
-    return None
+    connected = [each for each in connects_of(model) if each.call and each.call.line.connects]
+    if any(map(_is_ipv6, connected)):
+        return None  # this host has a way out
+    same_port = (each for each in connected if (beside := peer_of(each.key)) and beside.port == peer.port)
+    return next(same_port, None)
+
+
+def _is_ipv6(connects: Connects) -> bool:
+    peer = peer_of(connects.key)
+    return peer is not None and ":" in peer.address

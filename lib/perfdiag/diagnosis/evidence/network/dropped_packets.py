@@ -28,7 +28,8 @@ _KINDS = {
         "find the rule that counts them: iptables-save -c, nft list ruleset; raise its limit, or let the peer through",
     ),
     "filter": _Kind(
-        "a BPF program of this host", "find the program: bpftool net, bpftool cgroup tree, tc filter show dev DEVICE"
+        "a filter of this host (BPF or tc)",
+        "find the filter: bpftool net, bpftool cgroup tree, tc -s filter show dev DEVICE",
     ),
     "receive_buffer": _Kind(
         "a full receive buffer of this host",
@@ -73,7 +74,7 @@ class DroppedHere:
     @property
     def evidence(self) -> Evidence:
         """Return the number that carries it."""
-        text = f"{plural(self.count, 'packet')} of these connections dropped by {self.kind.dropper}"
+        text = f"{plural(self.count, 'packet')} from or to this peer, whoever sent them, dropped by {self.kind.dropper}"
         return Evidence(text, float(self.count), "count", _PROBE)
 
     @property
@@ -87,6 +88,6 @@ def dropped_here(model: Model, peers: Collection[str], lost: int) -> DroppedHere
     were `lost`: the others are lost elsewhere."""
     sums = sums_by_key((line.kind, line.count) for line in model.packet_drops if line.object in peers)
     kind = max((name for name in sums if name in _KINDS), key=lambda name: (sums[name], name), default="")
-    if not kind or sums[kind] < max(1, network_policy.dropped_here_share * lost):
+    if not kind or not lost or sums[kind] < max(network_policy.retransmits, network_policy.dropped_here_share * lost):
         return None
     return DroppedHere(_KINDS[kind], sums[kind])

@@ -40,9 +40,9 @@ KINDS: dict[str, Sequence[StatementWork]] = {
             "fewer or cheaper triggers",
         ),
         StatementWork(
-            "runs a function for each row",
+            "runs a function",
             ("plpgsql_exec_function", "fmgr_sql"),
-            "the function's work as part of the statement",
+            "look at the statements inside (auto_explain.log_nested_statements); one for all rows beats a loop",
         ),
         StatementWork("compiles its plan (JIT)", (), "SET jit = off", modules=("libLLVM",)),
         StatementWork(
@@ -79,22 +79,27 @@ KINDS: dict[str, Sequence[StatementWork]] = {
             ("tuplesort_performsort", "tuplesort_put"),
             "an index in that order, or fewer rows and columns",
         ),
+        StatementWork("reads whole tables", ("heap_getnextslot", "SeqNext", "ExecSeqScan"), _INDEX),
         StatementWork(
             f"hashes rows in {_TEMPORARY}", ("hashagg_spill", "ExecHashJoinSaveTuple"), "more work_mem, or fewer rows"
         ),
         StatementWork(
             "hashes rows",
-            ("MultiExecHash", "ExecHashJoin", "ExecParallelHash", "LookupTupleHashEntry"),
+            ("MultiExecHash", "ExecScanHashBucket", "ExecHashTableInsert", "LookupTupleHashEntry"),
             "fewer rows: filters that apply before the join",
         ),
-        StatementWork("compares each row of one table with each of another", ("ExecNestLoop", "ExecMaterial"), _INDEX),
-        StatementWork("reads whole tables", ("heap_getnextslot", "SeqNext", "ExecSeqScan"), _INDEX),
+        StatementWork(
+            "compares each row of one table with each of another",
+            ("ExecNestLoop", "ExecMaterial"),
+            _INDEX,
+            unless=("ExecIndexScan", "ExecIndexOnlyScan", "index_getnext", "_bt_"),
+        ),
     ),
     MARIADB: (
         StatementWork(
-            "runs the statements of a procedure",
+            "runs a procedure",
             ("sp_head::execute", "sp_instr_stmt"),
-            "one statement for all rows instead of a loop",
+            "look at the statements inside; one statement for all rows beats a loop",
         ),
         StatementWork(
             "runs a subquery",
@@ -121,8 +126,8 @@ KINDS: dict[str, Sequence[StatementWork]] = {
             ("filesort", "Filesort_buffer", "SORT_INFO"),
             "an index in that order, or fewer rows and columns",
         ),
-        StatementWork("compares each row of one table with each of another", ("JOIN_CACHE", "JOIN_TAB_SCAN"), _INDEX),
         StatementWork("reads whole tables", ("rr_sequential", "ha_innobase::rnd_next", "handler::ha_rnd_next"), _INDEX),
+        StatementWork("compares each row of one table with each of another", ("JOIN_CACHE", "JOIN_TAB_SCAN"), _INDEX),
     ),
 }
 

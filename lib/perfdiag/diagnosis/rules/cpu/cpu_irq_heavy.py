@@ -82,17 +82,7 @@ def heavy(model: Model) -> Iterable[Outcome]:
     whose = "its own loopback connections" if own else "loopback connections on this host"
     mostly = f", mostly for {whose}" if loopback else ""
     does = f"; {purpose.part} of that is {purpose.name}" if purpose else ""
-    what = (
-        purpose.name
-        if purpose
-        else "loopback traffic"
-        if loopback
-        else "timers"
-        if timers
-        else device.name
-        if device
-        else ""
-    )
+    what = purpose.name if purpose else "loopback traffic" if loopback else "timers" if timers else ""
     yield conclude(
         model,
         {"cpu.irq": ns},
@@ -152,7 +142,7 @@ def _remedies(
         return [fix(purpose.remedy)]
     if local:
         return _local_remedies(own=own)
-    return [*(each.remedy for each in (timers, device) if each), *_device_remedies()]
+    return [*([timers.remedy] if timers else []), *_device_remedies(), *([device.remedy] if device else [])]
 
 
 def _local_remedies(*, own: bool) -> list[Remedy]:

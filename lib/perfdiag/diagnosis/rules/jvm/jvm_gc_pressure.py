@@ -82,7 +82,10 @@ def _finding(model: Model, each: Stopped) -> Finding:
         best=Confidence.HIGH if machine else Confidence.MEDIUM,
         doubts=["" if machine else _unread(model, each.pid)],
         evidence=evidence,
-        remedies=[asked.remedy] if asked else _remedies(each.pid, full, machine.cause if machine else ""),
+        remedies=[
+            *([asked.remedy] if asked else []),
+            *([] if asked and asked.part else _remedies(each.pid, full, machine.cause if machine else "")),
+        ],
         alternatives=["the collector has no CPU", "memory of the heap is in swap"],
         verify=time_under(model, "runtime.safepoint"),
         inside=True,

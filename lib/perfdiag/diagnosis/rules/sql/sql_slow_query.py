@@ -119,7 +119,7 @@ def _kind(model: Model, statement: Statement) -> WorkFound | None:
 
 
 def _extension(model: Model, statement: Statement) -> list[Evidence]:
-    """Return the library of the server that runs the statement for others, as auto_explain does."""
+    """Return the library below which the server computes, as with auto_explain."""
     found = CpuSamples(model).through() if _has_most(model, statement) else None
     if found is None:
         return []
