@@ -1,4 +1,4 @@
-"""A report takes a second of CPU time, another one for each 10 MB of the recording, and 310 MB of memory."""
+"""A report takes a second of CPU time, another one for each 10 MB of the recording, and 300 MB of memory."""
 
 from __future__ import annotations
 

@@ -93,6 +93,7 @@ def show_model(model: Model, config: Config, to: Destination) -> int:
     with policy.in_force(config.thresholds):
         diagnosis = engine.diagnose(model)
         made = assembly.make(model, diagnosis, config)
+    model.derived.clear()  # nobody asks any more, and rendering takes memory, too
     full = to.presentation.full
     if to.presentation.as_json:
         to.put(json_document.pieces(made))

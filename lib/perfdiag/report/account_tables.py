@@ -29,8 +29,21 @@ _WHOLE_WINDOW = 0.9  # of the window, from which on a wait "sat through" it
 
 def accounts(model: Model) -> list[contract.Account]:
     """Return one entry an account and object; those of one account add up to what the whole target has of it."""
-    rows = groups_by_key(((row.account, row.object), row) for row in model.rows)
     left = {name: total.ns for name, total in model.accounts.items()}
+    found = _of_objects(model, left)
+    with_rows = {row.account for row in model.rows}
+    for account, ns in left.items():
+        if ns:
+            alone = account not in with_rows
+            total = model.accounts[account]
+            distribution = Distribution(total.count if alone else 0, ns, min(total.max_ns, ns))
+            found.append(_entry(model, account, "", ns, distribution))
+    return sorted(_merged_rests(found), key=lambda each: (each.kind != "latency", -each.ns, each.account, each.object))
+
+
+def _of_objects(model: Model, left: dict[str, int]) -> list[contract.Account]:
+    """Return the entries that rows explain, and take them off what is `left` of each account."""
+    rows = groups_by_key(((row.account, row.object), row) for row in model.rows)
     codes = waiting_code(model)
     ledgers: dict[int, dict[str, float]] = {}
     found = []
@@ -42,14 +55,7 @@ def accounts(model: Model) -> list[contract.Account]:
             left[account] -= ns
             code = next((codes[account, row.key] for row in same if (account, row.key) in codes), "")
             found.append(_entry(model, account, object, ns, merged, _releaser(model, same, ledgers), code))
-    with_rows = {account for account, _ in rows}
-    for account, ns in left.items():
-        if ns:
-            alone = account not in with_rows
-            total = model.accounts[account]
-            distribution = Distribution(total.count if alone else 0, ns, min(total.max_ns, ns))
-            found.append(_entry(model, account, "", ns, distribution))
-    return sorted(_merged_rests(found), key=lambda each: (each.kind != "latency", -each.ns, each.account, each.object))
+    return found
 
 
 def _entry(

@@ -139,7 +139,7 @@ FACT_CHARACTERS = 2 * RECORDER["FACTS_TEXTS_MAX"]  # of the texts at the begin a
 # Of lines that say nothing: blank, damaged, or of a kind that is not known; a newer recorder may fill a table of those.
 UNREAD_LINES = 100_000
 
-# What keeps a report within 310 MB, whatever is recorded: one with all tables full has over 212, and 15 of names.
+# What keeps a report within 300 MB, whatever is recorded: one with all tables full has over 212, and 15 of names.
 MOST_KEPT_BYTES = 216 << 20  # of lines that count: but facts, of each thing the first
 MOST_NAMES_BYTES = 24 << 20  # of different names in them
 
