@@ -42,7 +42,7 @@ def read_interfaces(texts: Texts, hypervisor: Hypervisor | None) -> Sequence[Int
 
 def _interface(texts: Texts, name: str, counters: Mapping[str, int], hypervisor: Hypervisor | None) -> Interface:
     base = f"/sys/class/net/{name}"
-    link = texts.word(f"{base}/device/driver") if f"{base}/device/driver" in texts else None
+    link = texts.word_if_recorded(f"{base}/device/driver")
     driver = basename(link) if link else None
     return Interface(
         name=name,

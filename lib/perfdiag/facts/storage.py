@@ -182,7 +182,7 @@ def _disk(
     base = f"/sys/block/{whole}"
 
     def word(file: str) -> str | None:
-        return texts.word(f"{base}/{file}") if f"{base}/{file}" in texts else None
+        return texts.word_if_recorded(f"{base}/{file}")
 
     place = texts.word(base) or ""
     model, driver = word("device/model"), _driver(texts, base, place)
@@ -214,7 +214,7 @@ def _driver(texts: Texts, base: str, place: str) -> str | None:
     if adapter and adapter not in ("(null)", "<NULL>"):
         return adapter
     for file in ("device/driver", "device/device/driver"):
-        link = texts.word(f"{base}/{file}") if f"{base}/{file}" in texts else None
+        link = texts.word_if_recorded(f"{base}/{file}")
         if link:
             return basename(link)
     return None

@@ -135,6 +135,10 @@ class Texts:
         """Return the text without surrounding blanks; None when nothing is left."""
         return (self.text(path, phase) or "").strip() or None
 
+    def word_if_recorded(self, path: str) -> str | None:
+        """Return what `word` does of a file that not every host has: where there is none, nothing is missed."""
+        return self.word(path) if path in self else None
+
     def number(self, path: str, phase: str | None = None) -> int | None:
         """Return the text as an integer."""
         return number(self.text(path, phase))

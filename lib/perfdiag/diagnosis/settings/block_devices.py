@@ -90,5 +90,4 @@ def _of_device(model: Model, disk: Disk, keys: list[str]) -> Iterator[Unusual]:
 
 
 def _text(model: Model, disk: Disk, file: str) -> str:
-    path = f"/sys/block/{disk.whole}/{file}"
-    return (model.facts.texts.word(path) or "") if path in model.facts.texts else ""
+    return model.facts.texts.word_if_recorded(f"/sys/block/{disk.whole}/{file}") or ""

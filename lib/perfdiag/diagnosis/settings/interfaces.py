@@ -89,8 +89,7 @@ def _is_here(key: str, own: set[str]) -> bool:
 
 
 def _word(model: Model, interface: str, file: str) -> str:
-    path = f"/sys/class/net/{interface}/{file}"
-    return (model.facts.texts.word(path) or "") if path in model.facts.texts else ""
+    return model.facts.texts.word_if_recorded(f"/sys/class/net/{interface}/{file}") or ""
 
 
 def _bond(model: Model, interface: str, ns: int) -> Iterator[Unusual]:

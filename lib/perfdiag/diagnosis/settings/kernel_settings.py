@@ -154,7 +154,7 @@ def kernel_settings(model: Model) -> Iterator[Unusual]:
     texts = model.facts.texts
     for each in KERNEL_SETTINGS:
         ns = time_in(model, each.accounts)
-        text = texts.text(each.path) if ns and each.path in texts else None
+        text = texts.word_if_recorded(each.path) if ns else None
         departure = each.departure(text) if text else ""
         if departure:
             yield Unusual(f"{_name(each.path)} {departure}", each.effect, each.path, ns)

@@ -97,5 +97,4 @@ def _other_groups(model: Model) -> Iterator[Unusual]:
 
 
 def _of_group(model: Model, path: str, file: str) -> str:
-    whole = f"{path}/{file}"
-    return (model.facts.texts.word(whole) or "") if whole in model.facts.texts else ""
+    return model.facts.texts.word_if_recorded(f"{path}/{file}") or ""

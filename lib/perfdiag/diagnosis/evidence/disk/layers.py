@@ -65,7 +65,7 @@ def _is_on_btrfs(model: Model, where: Backing) -> bool:
 def _is_encrypted(model: Model, where: Backing) -> bool:
     volumes = list(_volumes(model, where.device))
     paths = [f"/sys/block/{each.name}/dm/uuid" for each in volumes]
-    uuids = [(model.facts.texts.word(path) or "") if path in model.facts.texts else "" for path in paths]
+    uuids = [model.facts.texts.word_if_recorded(path) or "" for path in paths]
     writes = any(
         line.kernel_thread and line.comm.startswith(_CRYPT_WRITER) and line.device in where.disks
         for line in model.disk_users

@@ -159,7 +159,7 @@ def _evidence(model: Model, case: Case) -> list[Evidence]:
 
 def _direct(model: Model, case: Case) -> bool | None:
     path = f"/sys/block/{case.loop.name}/loop/dio"
-    word = model.facts.texts.word(path) if path in model.facts.texts else None
+    word = model.facts.texts.word_if_recorded(path)
     return word == "1" if word in ("0", "1") else None
 
 

@@ -131,7 +131,7 @@ def _why(model: Model, use: Use) -> tuple[str, list[Remedy]]:
 def _slots(model: Model, use: Use) -> Remedy:
     session = use.options.get("vers", "").startswith("4")
     path = "/sys/module/nfs/parameters/max_session_slots" if session else "/proc/sys/sunrpc/tcp_max_slot_table_entries"
-    present = model.facts.texts.word(path) if path in model.facts.texts else None
+    present = model.facts.texts.word_if_recorded(path)
     now = f" (now {plain(present)})" if present else ""
     server = "; the server may grant fewer" if session else ""
     return fix(f"raise {path}{now}, then unmount and mount again{server}")
