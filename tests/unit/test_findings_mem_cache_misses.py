@@ -26,7 +26,7 @@ def reading() -> Builder:
 
 
 def known(model: Model, *, read: int | None = 400 * MIB, asked: int | None = 1000 * MIB, **facts: Any) -> Model:
-    process = SimpleNamespace(read_bytes=read, read_characters=asked)
+    process = SimpleNamespace(read_bytes=read, read_characters=asked, anonymous_bytes=None)
     return knowing(model, **({"processes": {100: process}, "memory_groups": [], "disks": {}} | facts))
 
 
@@ -139,6 +139,17 @@ def test_more_refaults_in_its_group_than_it_has_read_are_its_neighbours_there() 
     few = known(reading().model(), memory_groups=in_group(520 * PAGES), vmstat={"pgpgin": 530 * 1024})
     found = finding(few, MISSES)  # at least 390 of 520 MiB: 530 were read, 400 of them by the target
     assert dict(found.claims) == {"disk.read": 3_900_000_000}
+
+
+def test_a_group_with_more_memory_than_the_target_has_other_members() -> None:
+    """A session's processes share a cgroup: 110 MiB came back in it, the target read 100, each page once."""
+    (group,) = in_group(110 * PAGES)
+    for anonymous, stat, is_known in ((30, {"anon": 40 * MIB}, True), (30, {"total_rss": 3000 * MIB}, False)):
+        process = SimpleNamespace(read_bytes=100 * MIB, read_characters=None, anonymous_bytes=anonymous * MIB)
+        again = replace(group, stat=stat)
+        counted = {"pgpgin": 9_000 * 1024}
+        model = knowing(reading().model(), processes={100: process}, memory_groups=[again], disks={}, vmstat=counted)
+        assert finding(model, MISSES) if is_known else silence(model, MISSES)
 
 
 def test_files_that_were_not_watched_are_not_named() -> None:

@@ -26,6 +26,7 @@ class Process:
     threads: int | None
     nice: int | None  # of the first thread
     resident_bytes: int | None
+    anonymous_bytes: int | None  # of those the anonymous ones
     swapped_bytes: int | None
     wait_ns: int | None  # of the first thread: schedstat
     read_bytes: int | None  # from storage
@@ -105,6 +106,7 @@ def _read_process(texts: Texts, pid: int, tids: Sequence[int]) -> Process:
         threads=(end or begin).get("threads"),
         nice=(end or begin).get("nice"),
         resident_bytes=sizes.get("VmRSS"),
+        anonymous_bytes=sizes.get("RssAnon"),
         swapped_bytes=sizes.get("VmSwap"),
         wait_ns=_word_delta(texts, f"/proc/{pid}/schedstat", 1),
         read_bytes=io.get("read_bytes"),

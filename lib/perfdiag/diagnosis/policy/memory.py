@@ -1,6 +1,6 @@
 """Thresholds of memory: reclaim, swap, page cache, NUMA."""
 
-from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share, size_bytes
 
 
 class MemoryPolicy(Family):
@@ -49,7 +49,11 @@ class MemoryPolicy(Family):
     )
     refaults_of_others_factor = factor(
         1.25,
-        "A cgroup with this many times the target's possible refaults has other members.",
+        "A cgroup with this many times the target's possible refaults, or its anonymous memory, has other members.",
+    )
+    group_counters_behind_bytes = size_bytes(
+        16 << 20,
+        "memory.stat may be behind by 64 pages for each CPU (MEMCG_CHARGE_BATCH): 16 MiB with 64 CPUs.",
     )
     reread_share = share(
         0.5,

@@ -21,6 +21,8 @@ RECLAIMED = ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged")
 RECLAIMED_ON_HOST = ("pgsteal_anon", "pgsteal_file")
 # Version 1 counts a group alone, and with its children under this prefix.
 WITH_BELOW = "total_"
+# Anonymous memory of a group with its children: version 1, version 2.
+ANONYMOUS = ("total_rss", "anon")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,20 @@ def reclaimed(model: Model, group: MemoryGroup | None = None) -> int | None:
         return sum(known)
     found = [n for name in RECLAIMED_ON_HOST if (n := model.facts.vmstat_delta(name)) is not None]
     return sum(found) if len(found) == len(RECLAIMED_ON_HOST) else None
+
+
+def has_others(model: Model, group: MemoryGroup) -> bool:
+    """Return whether processes other than the target are surely in a group: it holds more anonymous memory than the
+    target has.  What processes share by fork() counts once there and several times for the target."""
+    stat = group.stat or {}
+    held = next((stat[name] for name in ANONYMOUS if name in stat), None)
+    if held is None:
+        return False
+    own = [process.anonymous_bytes for process in model.facts.processes.values()]
+    known = [size for size in own if size is not None]
+    if len(known) < len(own):
+        return False
+    return held - memory_policy.group_counters_behind_bytes > memory_policy.refaults_of_others_factor * sum(known)
 
 
 def activated(again: Refaults) -> int | None:

@@ -7,7 +7,7 @@ from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.memory.dropped_caches import dropped
 from perfdiag.diagnosis.evidence.memory.group_memory import hidden, hidden_remedies, uses
 from perfdiag.diagnosis.evidence.memory.host_memory import hidden_evidence, hidden_words, less_on_host
-from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, refaults
+from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, has_others, refaults
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
@@ -94,7 +94,12 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
         )
         return
     counted = again.pages * model.page_bytes / read
-    most, alone = min(1.0, counted), again.group is not None and counted <= memory_policy.refaults_of_others_factor
+    most = min(1.0, counted)
+    alone = (
+        again.group is not None
+        and counted <= memory_policy.refaults_of_others_factor
+        and not has_others(model, again.group)
+    )
     part = most if alone else min(most, _surely_own_bytes(model, again, read) / read)
     if not worth(model, round(part * waited_ns)):
         if worth(model, round(most * waited_ns)):
