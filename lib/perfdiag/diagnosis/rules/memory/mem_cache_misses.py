@@ -94,12 +94,7 @@ def cache_misses(model: Model) -> Iterable[Outcome]:
         )
         return
     counted = again.pages * model.page_bytes / read
-    most = min(1.0, counted)
-    alone = (
-        again.group is not None
-        and counted <= memory_policy.refaults_of_others_factor
-        and not has_others(model, again.group)
-    )
+    most, alone = min(1.0, counted), _are_own(model, again, counted)
     part = most if alone else min(most, _surely_own_bytes(model, again, read) / read)
     if not worth(model, round(part * waited_ns)):
         if worth(model, round(most * waited_ns)):
@@ -160,6 +155,13 @@ def _finding(model: Model, again: Refaults, part: float, read: int, *, alone: bo
         else ["pages paged out by request (madvise, DAMON)", "a shortage of memory that ended before the window"],
         verify=steady(again.probe, "workingset_refault"),
     )
+
+
+def _are_own(model: Model, again: Refaults, counted: float) -> bool:
+    """Return whether nobody else shares the group that counts them, as far as is known; `counted` are they as a part of
+    what the target has read."""
+    factor = memory_policy.refaults_of_others_factor
+    return again.group is not None and counted <= factor and not has_others(model, again.group)
 
 
 def _surely_own_bytes(model: Model, again: Refaults, read: int) -> int:
