@@ -132,6 +132,20 @@ def test_the_first_line_ends_in_how_bad_it_is(severity: Severity, word: str) -> 
     assert made.verdict.status == word.lower() and plain(made).splitlines()[0].endswith(f" {word}")
 
 
+@pytest.mark.parametrize(
+    ("cpu_user", "kept", "word"), [("9 s", False, "BUSY"), ("4 s", False, "OK"), ("9 s", True, "OK")]
+)
+def test_who_computes_for_long_is_busy_and_not_without_a_problem(cpu_user: str, kept: bool, word: str) -> None:
+    """Nobody knows whether that computation should take so long, but for who set an objective that was kept."""
+    model = Builder().thread("a", cpu_user=cpu_user).model()
+    computes = finding("CPU-BOUND", {"cpu.user": model.ns("cpu.user")}, "It runs its code.")
+    objective = [Check("SLO-BREACH", "all kept it", 0.0, "share")] if kept else []
+    found = diagnosis(model, replace(computes, severity=Severity.INFO), checks=objective)
+    lines = plain(report.make(model, found, RUNBOOKS)).splitlines()
+    assert lines[0].endswith(f" {word}") and lines[2].startswith(f"{'BUSY' if word == 'BUSY' else 'NO PROBLEM'}  ")
+    assert any(line.startswith("BUSY TIME ") for line in lines) is (word == "BUSY")
+
+
 def test_every_fault_is_named_or_counted_right_below() -> None:
     accounts = ("disk.read", "disk.write", "net.send", "ipc.pipe", "memory.reclaim", "lock.kernel", "remote.fs")
     model = Builder().thread("a", **{name.replace(".", "_"): "1 s" for name in accounts}).model()

@@ -6,9 +6,9 @@ from rich.text import Text
 from perfdiag.common.units import about_at_most, duration, known, plural
 from perfdiag.render.layout import HEADING, Page, Section, clip, fit_on_one_line, pad
 from perfdiag.report.contract import Application, Host, Report
-from perfdiag.report.status import CANNOT_TELL, CRITICAL, WARNING
+from perfdiag.report.status import BUSY, CANNOT_TELL, CRITICAL, WARNING
 
-STYLES = {CRITICAL: "bold red", WARNING: "bold yellow", CANNOT_TELL: "bold magenta"}
+STYLES = {CRITICAL: "bold red", WARNING: "bold yellow", CANNOT_TELL: "bold magenta", BUSY: "bold cyan"}
 _GAP = "   "
 _OF_SHARED = 10  # requests that a connection which carries several at once may have carried
 _APPLICATIONS = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "hotspot": "Java virtual machine"}

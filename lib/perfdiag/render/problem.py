@@ -13,14 +13,14 @@ from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import COLUMNS, ESSENTIAL, HEADING, Block, Chunk, Page, Section, clip
 from perfdiag.report.contract import Finding, Remedy, Report
-from perfdiag.report.status import CANNOT_TELL, CRITICAL, FAULTS, IDLE_WORD, OK
+from perfdiag.report.status import BUSY, CANNOT_TELL, CRITICAL, FAULTLESS, FAULTS, IDLE_WORD, OK
 from perfdiag.report.verdict.sentences import Kind
 
 LINES = 3
 SLO_BREACH = "SLO-BREACH"
 FELT = 0.05  # of the window, of requests' time or busy time: of what is shorter nobody wants less
-_CALM_LINES = {OK: 2, IDLE_WORD: 1}  # of what is not wrong, unless its first sentence takes more
-_LABELS = {CANNOT_TELL: "CANNOT TELL", OK: "NO PROBLEM", IDLE_WORD: "IDLE"}
+_CALM_LINES = {BUSY: 2, OK: 2, IDLE_WORD: 1}  # of what is not wrong, unless its first sentence takes more
+_LABELS = {CANNOT_TELL: "CANNOT TELL", BUSY: "BUSY", OK: "NO PROBLEM", IDLE_WORD: "IDLE"}
 _CANNOT = re.compile(r"^Cannot tell:? *")
 _SECOND = 2  # lines that a second remedy may take at most
 _FIXES = 3  # of as many findings, the others stand with theirs
@@ -65,7 +65,7 @@ def _calm_lines(report: Report) -> Mapping[str, int]:
     knows then whether it should."""
     first = next(iter(report.findings), None)
     busy = first is not None and first.mechanism == Mechanism.ONE_THREAD.value
-    return {**_CALM_LINES, OK: _CALM_LINES[OK] + busy}
+    return {**_CALM_LINES, BUSY: _CALM_LINES[BUSY] + busy, OK: _CALM_LINES[OK] + busy}
 
 
 def _cut(report: Report, sentence: str, page: Page) -> str:
@@ -88,7 +88,7 @@ def _sentences(report: Report) -> list[str]:
         said = []
     if verdict.status in FAULTS and report.answered:  # the first line of the report says so already
         said = [each for each in said if not each.startswith(f"Its {plural(report.answered.count, 'request')} took ")]
-    if verdict.status in (OK, IDLE_WORD):  # that an objective was kept was asked for
+    if verdict.status in FAULTLESS:  # that an objective was kept was asked for
         kept = [check.text for check in report.checked if check.id == SLO_BREACH][:1]
         said = [*(f"{text[:1].upper()}{text[1:]}." for text in kept), *said]
     if said and verdict.status == CANNOT_TELL:  # the label says so already
@@ -205,7 +205,12 @@ def is_remedied(report: Report, fault: Finding) -> bool:
 def _faster(report: Report, page: Page) -> list[Text]:
     """Return the remedy of the finding that is most of the time, though it is no fault: somebody may want it faster."""
     first = next((each for each in report.findings if each.ns), None)
-    if first is None or report.verdict.status != OK or not first.remedy or first.id not in report.verdict.ids:
+    if (
+        first is None
+        or report.verdict.status not in (BUSY, OK)
+        or not first.remedy
+        or first.id not in report.verdict.ids
+    ):
         return []
     if 2 * first.ns < _whole_ns(report) or first.ns < FELT * report.window.duration_ns:
         return []

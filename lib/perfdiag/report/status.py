@@ -4,13 +4,16 @@ import msgspec
 
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.idle.work import is_idle
-from perfdiag.diagnosis.rule import Severity
+from perfdiag.diagnosis.rule import Severity, is_objective
 from perfdiag.model.model import Model
 from perfdiag.report import contract
+from perfdiag.report.verdict.clear_of_fault import are_prompt
 from perfdiag.report.verdict.sentences import Kind
 
-CRITICAL, WARNING, OK, IDLE_WORD, CANNOT_TELL = "critical", "warning", "ok", "idle", "cannot tell"
+CRITICAL, WARNING, BUSY, OK, IDLE_WORD, CANNOT_TELL = "critical", "warning", "busy", "ok", "idle", "cannot tell"
 FAULTS = (CRITICAL, WARNING)
+FAULTLESS = (BUSY, OK, IDLE_WORD)
+_MOST = 0.5
 
 
 def with_status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> contract.Verdict:
@@ -24,7 +27,7 @@ def with_host_side(made: contract.Verdict, side: contract.HostSide | None) -> co
     If it is doubtful whether both recordings belong together, the host's says nothing about this guest.
     """
     ids = [each.id for each in side.findings if each.severity in FAULTS] if side and not side.notes else []
-    if not ids or made.status not in (OK, IDLE_WORD):
+    if not ids or made.status not in FAULTLESS:
         return made
     sentences = [f"Its host finds {', '.join(ids)}, see below.", *made.sentences]
     text = " ".join([sentences[0], made.text])
@@ -39,10 +42,22 @@ def _status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> str:
         return CANNOT_TELL
     if Severity.WARNING in severities or made.kind in (Kind.CAUSE.value, Kind.CAUSES.value):
         return WARNING
-    return IDLE_WORD if _is_idle(model) else OK
+    if _is_idle(model):
+        return IDLE_WORD
+    return BUSY if _is_busy(made, model, diagnosis) else OK
 
 
 def _is_idle(model: Model) -> bool:
     """Return whether the target did next to nothing, and answered no request."""
     answered = any(each.served and each.line.count for each in model.exchanges)
     return not answered and is_idle(model)
+
+
+def _is_busy(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> bool:
+    """Return whether one thing that the verdict names takes most of a long time, and nothing shows that this time is as
+    short as it should be: prompt answers, or an objective that was kept."""
+    if made.kind != Kind.PROFILE.value or are_prompt(model) or any(is_objective(each.id) for each in diagnosis.checks):
+        return False
+    is_long = model.request_time is not None or model.busy_ns >= _MOST * model.window_ns
+    most = next((each for each in diagnosis.findings if each.claimed_ns), None)
+    return is_long and most is not None and most.share >= _MOST and most.id in made.ids

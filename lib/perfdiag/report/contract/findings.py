@@ -12,7 +12,7 @@ class Verdict(Part, frozen=True, kw_only=True):
     tells: list[Untrusted]  # commands that would tell more
     doubt: Untrusted  # the first of them where that makes the whole recording unsure, else ""
     ids: list[str]  # the findings it speaks of
-    status: str = ""  # the same in one word: critical, warning, ok, idle, cannot tell
+    status: str = ""  # the same in one word: critical, warning, busy, ok, idle, cannot tell
 
 
 class Evidence(Part, frozen=True, kw_only=True):
