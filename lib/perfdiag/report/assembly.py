@@ -14,6 +14,7 @@ from perfdiag.diagnosis import rule as found
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.settings.unusual_settings import with_settings
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
 from perfdiag.report import account_tables, contract, header, relevance, requests, stacks, thresholds
@@ -65,7 +66,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         thresholds=thresholds.changed(),
         threads=account_tables.threads(model),
         stacks=stacks.stacks(model),
-        findings=[_finding(finding, config) for finding in diagnosis.findings],
+        findings=[_finding(with_settings(model, each), config) for each in diagnosis.findings],
         unclaimed_ns=diagnosis.unclaimed_ns,
         unclaimed_share=diagnosis.unclaimed_ns / whole_ns(model) if whole_ns(model) else 0.0,
         unclaimed=_unclaimed(model, diagnosis),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import layers
-from perfdiag.diagnosis.settings.unusual import DISK, Unusual, time_at, waited_for
+from perfdiag.diagnosis.settings.unusual import DISK, Unusual, set_back, time_at, waited_for
 from perfdiag.diagnosis.settings.usual_values import Departure, at_least, at_most, one_of
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.host_facts import Disk
@@ -24,6 +24,7 @@ class QueueSetting:
     accounts: tuple[str, ...]
     effect: str
     of_hardware: bool = False  # layers, such as an array, have what they need
+    is_set: bool = True  # by writing to the file
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,10 @@ QUEUE_SETTINGS = (
     QueueSetting("queue/nomerges", at_most(0), DISK, "requests that follow each other are not joined", True),
     QueueSetting("queue/max_sectors_kb", at_least(128, "more"), DISK, "large requests are split", True),
     QueueSetting("device/queue_depth", at_least(4, "31 or more"), DISK, "the disk gets few requests at a time"),
-    QueueSetting("device/state", one_of("running", "live", "Connected"), DISK, "requests wait or fail there"),
-    QueueSetting("md/degraded", at_most(0), DISK, "what is missing is computed from the other members"),
+    QueueSetting(
+        "device/state", one_of("running", "live", "Connected"), DISK, "requests wait or fail there", False, False
+    ),
+    QueueSetting("md/degraded", at_most(0), DISK, "what is missing is computed from the other members", False, False),
     QueueSetting("md/sync_action", one_of("idle", "frozen"), DISK, "that reads or writes all of it meanwhile"),
 )
 DEVICE_LAYERS = (
@@ -83,10 +86,12 @@ def _of_device(model: Model, disk: Disk, keys: list[str]) -> Iterator[Unusual]:
         yield Unusual(f"{name} has one path (usually 2 or more)", "it waits when that fails", "multipath -ll", ns)
     for each in QUEUE_SETTINGS:
         given = not each.of_hardware or disk.kind not in _LAYERS
-        departure = each.departure(_text(model, disk, each.file)) if given else ""
+        text = _text(model, disk, each.file) if given else ""
+        departure, path = each.departure(text), f"/sys/block/{name}/{each.file}"
         if departure:
-            ns = time_at(model, each.accounts, keys)
-            yield Unusual(f"{each.file} of {name} {departure}", each.effect, f"/sys/block/{name}/{each.file}", ns)
+            ns, remedy = time_at(model, each.accounts, keys), set_back(path, each.departure, text)
+            told = f"{each.file} of {name} {departure}"
+            yield Unusual(told, each.effect, path, ns, each.accounts, remedy if each.is_set else None)
 
 
 def _text(model: Model, disk: Disk, file: str) -> str:

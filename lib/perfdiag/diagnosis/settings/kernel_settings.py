@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from perfdiag.common.units import size
-from perfdiag.diagnosis.settings.unusual import CPU, DISK, NETWORK, RUN_QUEUE, Unusual, time_in
+from perfdiag.diagnosis.settings.unusual import CPU, DISK, NETWORK, RUN_QUEUE, SYSCTL, Unusual, set_back, time_in
 from perfdiag.diagnosis.settings.usual_values import (
     Departure,
     at_least,
@@ -23,7 +23,6 @@ from perfdiag.model.model import Model
 
 _RECLAIM = ("memory.reclaim", "memory.swap_in", "memory.major_fault", "disk.read")
 _WRITERS = ("memory.dirty_throttle", "disk.write", "disk.flush", "nfs.write", "nfs.commit")
-_SYSCTL = "/proc/sys/"
 _MIB = 1 << 20
 USED_UP = 0.95  # of a limit
 KEPT_FREE = 0.1  # of memory: the kernel itself keeps a hundredth of a few GB, and less of more
@@ -40,7 +39,7 @@ class KernelSetting:
 
 
 def _sysctl(name: str, departure: Departure, accounts: tuple[str, ...], effect: str) -> KernelSetting:
-    return KernelSetting(_SYSCTL + name.replace(".", "/"), departure, accounts, effect)
+    return KernelSetting(SYSCTL + name.replace(".", "/"), departure, accounts, effect)
 
 
 MEMORY = (
@@ -156,8 +155,9 @@ def kernel_settings(model: Model) -> Iterator[Unusual]:
         ns = time_in(model, each.accounts)
         text = texts.word_if_recorded(each.path) if ns else None
         departure = each.departure(text) if text else ""
-        if departure:
-            yield Unusual(f"{_name(each.path)} {departure}", each.effect, each.path, ns)
+        if text and departure:
+            told, remedy = f"{_name(each.path)} {departure}", set_back(each.path, each.departure, text)
+            yield Unusual(told, each.effect, each.path, ns, each.accounts, remedy)
 
 
 def used_up(model: Model) -> Iterator[Unusual]:
@@ -176,4 +176,4 @@ def used_up(model: Model) -> Iterator[Unusual]:
 
 def _name(path: str) -> str:
     """Return "vm.swappiness" of /proc/sys/vm/swappiness, and any other path as it is."""
-    return path.removeprefix(_SYSCTL).replace("/", ".") if path.startswith(_SYSCTL) else path
+    return path.removeprefix(SYSCTL).replace("/", ".") if path.startswith(SYSCTL) else path

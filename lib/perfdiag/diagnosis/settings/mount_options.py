@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from perfdiag.common.by_key import groups_by_key
+from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.settings.unusual import DISK, Unusual, time_at, waited_for
-from perfdiag.diagnosis.significance import plain
+from perfdiag.diagnosis.significance import fix, plain
 from perfdiag.facts.storage import Mount
 from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
@@ -98,7 +99,12 @@ def mount_options(model: Model) -> Iterator[Unusual]:
                     text = (
                         f"{plain(mount.mountpoint)} ({plain(mount.fstype)}) is mounted with {plain(', '.join(options))}"
                     )
-                    yield Unusual(text, kind.effect, "/proc/self/mountinfo", time_at(model, kind.accounts, [key]))
+                    ns, remedy = time_at(model, kind.accounts, [key]), _without(mount, options)
+                    yield Unusual(text, kind.effect, "/proc/self/mountinfo", ns, kind.accounts, remedy)
+
+
+def _without(mount: Mount, options: list[str]) -> Remedy:
+    return fix(f"mount {plain(mount.mountpoint)} without {plain(', '.join(options))}")
 
 
 def _unusual(mount: Mount) -> dict[MountOption, list[str]]:

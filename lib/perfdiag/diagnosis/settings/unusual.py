@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from perfdiag.diagnosis.evidence.target import setting, sysctl
+from perfdiag.diagnosis.rule import Remedy
+from perfdiag.diagnosis.settings.usual_values import Departure, set_to
 from perfdiag.diagnosis.significance import total_ns
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.share_denominator import whole_accounts
@@ -11,7 +14,9 @@ CPU = ("cpu.user", "cpu.kernel")
 DISK = ("disk.read", "disk.write", "disk.flush", "memory.major_fault", "memory.dirty_throttle", "memory.swap_in")
 NETWORK = ("net.connect", "net.receive", "net.send", "nfs.read", "nfs.write", "nfs.commit", "nfs.metadata", "nfs.lock")
 RUN_QUEUE = ("runq.busy", "runq.throttled")
+SYSCTL = "/proc/sys/"
 _MOST_OBJECTS = 64  # that are looked at
+_LONGEST_VALUE = 40
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,8 @@ class Unusual:
     effect: str  # what that does, as a part of a sentence: "each write waits for the disk"
     shown_by: str  # a file or a command
     ns: int  # the target's time that it may have made longer
+    accounts: tuple[str, ...] = ()  # in which that is
+    remedy: Remedy | None = None  # None: it takes more than one command, or nobody knows whether it may be changed
 
 
 @once
@@ -55,6 +62,17 @@ def waited_for(model: Model, accounts: Iterable[str], kinds: tuple[str, ...]) ->
     """Return the keys of the objects of these kinds ("device:") in some accounts, those waited for longest first."""
     rows = [row for row in model.rows_of(*accounts) if row.key.startswith(kinds)]
     return list(dict.fromkeys(row.key for row in sorted(rows, key=_longest_first)))[:_MOST_OBJECTS]
+
+
+def set_back(path: str, departure: Departure, text: str) -> Remedy | None:
+    """Return the trial that gives a file its usual value."""
+    present = set_to(text)
+    if not departure.usual or not present.isprintable() or len(present) > _LONGEST_VALUE:
+        return None
+    if path.startswith(SYSCTL):
+        name, several = path.removeprefix(SYSCTL).replace("/", "."), " " in departure.usual or " " in present
+        return None if several else sysctl(name, departure.usual, present)
+    return setting(path, departure.usual, present)
 
 
 def _longest_first(row: Row) -> tuple[int, str]:

@@ -1,14 +1,32 @@
 """What a setting usually is: tests of a recorded text, each of which says what the setting is instead."""
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import plural
 from perfdiag.facts.texts import lines_of, number, words_of
 
-Departure = Callable[[str], str]  # from the text to "is 90 (usually 60)", or "" where it is as usual
-
 _LONGEST_WORD = 40
+_VALUE = re.compile(r"[0-9]+(?: [0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Called with a text it returns "is 90 (usually 60)", or "" where the setting is as usual."""
+
+    says: Callable[[str], str]
+    usual: str = ""  # what to write to set it back; "" where no value fits all hosts
+
+    def __call__(self, text: str) -> str:
+        return self.says(text)
+
+
+def _value(usually: str) -> str:
+    """Return the number that "64 or more" begins with."""
+    found = _VALUE.match(usually)
+    return found[0] if found else ""
 
 
 def _field(text: str, field: int) -> int | None:
@@ -23,7 +41,7 @@ def at_most(most: int, usually: str = "") -> Departure:
         value = number(text)
         return "" if value is None or value <= most else f"is {value} (usually {usually or most})"
 
-    return departure
+    return Departure(departure, _value(usually or str(most)))
 
 
 def at_least(least: int, usually: str = "", field: int = 0) -> Departure:
@@ -36,7 +54,7 @@ def at_least(least: int, usually: str = "", field: int = 0) -> Departure:
         of_several = f"ends in {value}" if field else f"is {value}"
         return f"{of_several} (usually {usually or least})"
 
-    return departure
+    return Departure(departure, "" if field else _value(usually or str(least)))
 
 
 def unset_or_at_least(least: int, usually: str) -> Departure:
@@ -46,7 +64,7 @@ def unset_or_at_least(least: int, usually: str) -> Departure:
         value = number(text)
         return "" if not value or value >= least else f"is {value} (usually {usually})"
 
-    return departure
+    return Departure(departure, _value(usually))
 
 
 def span_at_least(least: int, usually: str) -> Departure:
@@ -58,18 +76,17 @@ def span_at_least(least: int, usually: str) -> Departure:
             return ""
         return f"is {first} {last} (usually {usually})"
 
-    return departure
+    return Departure(departure, _value(usually))
 
 
 def one_of(*usual: str) -> Departure:
     """One of these words is usual; of "[a] b" the word in brackets is the setting."""
 
     def departure(text: str) -> str:
-        words = words_of(text)
-        chosen = next((word.strip("[]") for word in words if word.startswith("[")), words[0] if words else "")
+        chosen = _chosen(text)
         return "" if not chosen or chosen in usual else f"is {printable(chosen, _LONGEST_WORD)} (usually {usual[0]})"
 
-    return departure
+    return Departure(departure, usual[0])
 
 
 def none_of(noun: str) -> Departure:
@@ -79,4 +96,14 @@ def none_of(noun: str) -> Departure:
         entries = sum(bool(line) and not line.startswith("#") for line in lines_of(text.strip()))
         return f"has {plural(entries, noun)} (usually none)" if entries else ""
 
-    return departure
+    return Departure(departure)
+
+
+def set_to(text: str) -> str:
+    """Return the value that a text of one setting shows, as it is written back."""
+    return _chosen(text) if "[" in text else " ".join(words_of(text))
+
+
+def _chosen(text: str) -> str:
+    words = words_of(text)
+    return next((word.strip("[]") for word in words if word.startswith("[")), words[0] if words else "")

@@ -1,0 +1,55 @@
+"""Unusual settings that a finding's time may come from are set back by its second remedy."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.diagnosis.rule import Finding, RemedyKind
+from perfdiag.diagnosis.settings.unusual_settings import with_settings
+from perfdiag.model.model import Model
+
+from unit.support import Builder
+from unit.support.reports import finding
+
+SLOW = finding("DISK-READ-SLOW", {"disk.read": 8 * 10**9}, "Reads are slow.")
+MOUNT = "29 1 8:0 / /srv rw,relatime - ext4 /dev/sda rw,sync\n"
+
+
+def reading(path: str, text: str) -> Model:
+    """A target that reads from a disk for most of its time, where one file has a text."""
+    builder = Builder(window="10 s").thread("db", cpu_user="500 ms")
+    return builder.row("disk.read", "device:8:0", durations={"10 ms": 800}).fact(path, text).model()
+
+
+def second(model: Model, found: Finding = SLOW) -> str:
+    """Return the second remedy that was not there before, or ""."""
+    made = with_settings(model, found)
+    return made.remedies[1].text if len(made.remedies) > len(found.remedies) else ""
+
+
+def test_a_sysctl_is_set_back_and_the_way_back_is_named() -> None:
+    model = reading("/proc/sys/vm/vfs_cache_pressure", "1000\n")
+    made = with_settings(model, SLOW)
+    assert made.remedies[0] == SLOW.remedies[0]
+    assert made.remedies[1].kind is RemedyKind.TRY and made.remedies[1].undo == "sysctl -w vm.vfs_cache_pressure=1000"
+    assert second(model) == "sysctl -w vm.vfs_cache_pressure=100"
+    assert with_settings(model, made) == made, "it stands once"
+
+
+@pytest.mark.parametrize(
+    ("account", "claimed_ns"), [("disk.read", 30 * 10**9), ("net.receive", 8 * 10**9)], ids=["most", "others"]
+)
+def test_what_bears_on_less_than_half_of_a_finding_does_not_mend_it(account: str, claimed_ns: int) -> None:
+    found = finding("SLOW", {account: claimed_ns}, "It is slow.")
+    assert not second(reading("/proc/sys/vm/vfs_cache_pressure", "1000\n"), found)
+
+
+def test_what_has_no_usual_value_for_all_hosts_is_not_set_back() -> None:
+    assert not second(reading("/proc/sys/fs/aio-nr", "64000\n"))
+
+
+def test_a_mount_is_made_without_its_option() -> None:
+    builder = Builder(window="10 s").thread("db", cpu_user="500 ms")
+    builder.row("disk.flush", "device:8:0", durations={"10 ms": 800})
+    model = builder.fact("/proc/self/mountinfo", MOUNT).model()
+    found = finding("DISK-FLUSH-SLOW", {("disk.flush", "device:8:0"): 8 * 10**9}, "Flushes are slow.")
+    assert second(model, found) == "mount /srv without sync"
