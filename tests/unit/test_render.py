@@ -341,7 +341,7 @@ def test_headings_and_severities_survive_a_narrow_terminal(name: str, columns: i
     assert any(line.startswith("BUSY TIME ") for line in lines)
     for number, each in enumerate(made.findings, 1):
         severity = " no fault,?" if each.severity == "info" else ",?"
-        found = rf"{number} {re.escape(each.id)} .{{,40}}{severity} {each.confidence} confidence"
+        found = rf"{number} {re.escape(each.id)}\b.{{,40}}{severity} {each.confidence} confidence"
         assert re.search(found, text), each.id
 
 

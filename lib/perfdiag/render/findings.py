@@ -89,16 +89,17 @@ def _says(finding: Finding, said: str, page: Page) -> list[str]:
 
 
 def _title(page: Page, index: int, finding: Finding) -> list[Text]:
-    fault = {"critical": "   critical", "info": "   no fault"}.get(finding.severity, "")
-    took = f"idle    {duration(finding.idle_ns):>7}" if finding.idle_ns else "no time of its own"
+    fault = {"critical": "critical", "info": "no fault"}.get(finding.severity, "")
+    took = f"idle    {duration(finding.idle_ns):>7}" if finding.idle_ns else ""
     took = f"{share(finding.share):>5}   {duration(finding.ns):>7}" if finding.ns else took
+    more = "   ".join(text for text in (took, fault) if text)
     number = f"{index + 1} "
-    left, right = f"{number}{finding.id:<23} {took}{fault}", f"{finding.confidence} confidence"
+    left, right = f"{number}{finding.id:<23} {more}".rstrip(), f"{finding.confidence} confidence"
     style = _STYLES.get(finding.severity, HEADING)
     if fit_on_one_line(left, f" {right}", page.width):
         title = [Text(f"{left}   {right}")]
     else:
-        title = page.wrapped(f"{finding.id} {took}{fault}, {right}", first=number)
+        title = page.wrapped(f"{' '.join(filter(None, (finding.id, more)))}, {right}", first=number)
     title[0].stylize(style, 0, len(number) + len(finding.id))
     if finding.runbook:
         title[0].stylize(f"link {finding.runbook}", len(number), len(number) + len(finding.id))
