@@ -14,6 +14,7 @@
  */
 #include "app/script_frames.bpf.h"
 #include "wait/call.bpf.h"
+#include "wait/peer_record.bpf.h"
 
 #define WALKED_BYTES (6 * (int)sizeof(__u64)) /* of a walk: a lost one has a few meaningless addresses, too */
 
@@ -64,10 +65,10 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 		return 0;
 	}
 	task = bpf_get_current_task_btf();
-	record = record_of(task);
+	record = record_of(task) ?: peer_of(task);
 	if (!record || record->state != STATE_RUNNING)
 		return 0;
-	if (cpu)
+	if (cpu && !record->is_peer)
 		cpu->follows = 1; /* it ran before the start and has not left its CPU since */
 	if (cpu && knobs.tick_stride > 1 && ++cpu->ticks % knobs.tick_stride)
 		return 0;
@@ -82,6 +83,7 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 	event->object = event->account == ACCOUNT_VM_EXIT ? record->left.exit : 0;
 	event->on_cpu = 1;
 	event->in_call = is_in_call(task);
+	event->of_peer = record->is_peer;
 	event->in_long_turn = is_in_long_turn(record, event->event.at);
 	event->weight_ns = knobs.tick_ns * (knobs.tick_stride > 1 ? knobs.tick_stride : 1);
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);

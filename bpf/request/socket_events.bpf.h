@@ -6,6 +6,7 @@
 #include "request/answer.bpf.h"
 #include "request/outbound_call.bpf.h"
 #include "request/full_send_buffer.bpf.h"
+#include "wait/peer_time.bpf.h"
 
 #define MSG_PEEK 2
 #define EAGAIN 11
@@ -198,6 +199,23 @@ static __always_inline void note_readable(const struct sock *sock, struct connec
 		__sync_val_compare_and_swap(&connection->readable_at, now, 0);
 }
 
+/* A process of this host answers a call of the target: what was that in since it was asked?  However the target waits. */
+static __always_inline void note_answered_here(const struct sock *sock, struct connection *connection, __u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct record *peer;
+	struct chain *chain;
+
+	if (!knobs.follows_peers || knobs.closing || connection->direction != DIRECTION_CONNECTED ||
+	    connection->begun + WORTH_FOLLOWING_NS > now || !is_own_act(this_cpu(), sock) || !may_be_peer(task, 0) ||
+	    record_of(task))
+		return;
+	peer = peer_or_ask(task, connection->begun, now);
+	chain = peer ? chain_of(task) : NULL;
+	if (chain)
+		book_peer_call(connection, peer, chain, now);
+}
+
 static __always_inline int is_readable(struct sock *sock)
 {
 	struct connection *connection;
@@ -220,6 +238,7 @@ static __always_inline int is_readable(struct sock *sock)
 	}
 	if (connection->direction == DIRECTION_ACCEPTED || connection->exchange != EXCHANGE_ASKED)
 		return 0;
+	note_answered_here(sock, connection, now);
 	if (asks_by_datagrams(connection) && connection->pending > 1)
 		connection->pending--;
 	else if (is_end_only(sock, connection))

@@ -5,12 +5,14 @@
  * HOOKS   tp_btf sched_switch, sched_waking.
  * COST    two look-ups of task storage a switch, one a wake-up, two where a futex or a file lock is handed on; what
  *         blocks is classified from registers and the descriptor table; one in a hash after a wait of 1 ms or longer to
- *         receive.  `make bench` measures it.
+ *         receive; of peers, once one was met, as many look-ups as of the target's threads, and their stacks.  `make bench`
+ *         measures it.
  * CANNOT  name all who ran during a long run-queue wait: the last 64 are.
  */
 #define LEDGER_DEFINE
 #include "app/script_frames.bpf.h"
 #include "sched/switch.bpf.h"
+#include "wait/peer_waker.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -46,6 +48,7 @@ static __always_inline void sample_wait(void *ctx, struct record *record, __u64 
 	event->object = record->object;
 	event->account = record->account;
 	event->on_cpu = event->in_call = event->in_long_turn = 0;
+	event->of_peer = record->is_peer;
 	event->weight_ns = detail->ns - detail->sampled_ns;
 	event->kernel_bytes = bpf_get_stack(ctx, event->kernel, sizeof(event->kernel), 0);
 	event->user_bytes = bpf_get_stack(ctx, event->user, sizeof(event->user), BPF_F_USER_STACK);
@@ -81,14 +84,10 @@ static __always_inline void wake_recorder(struct record *record, __u64 now)
 		dormant = 0;
 }
 
-static __always_inline void switch_out(void *ctx, struct task_struct *task, struct record *record,
-				       struct cpu_state *cpu, bool preempted, __u64 now)
+/* What a thread of the target did until now, when it leaves its CPU. */
+static __always_inline void book_run(struct task_struct *task, struct record *record, struct cpu_state *cpu,
+				     bool preempted, __u64 now)
 {
-	__u32 state = task_state(task);
-	struct chain *chain;
-	bool ended;
-
-	begin_write(record);
 	note_ran(record, cpu, now);
 	end_missed_region(record, task, preempted);
 	if (record->vm && (task->flags & PF_EXITING)) {
@@ -103,9 +102,26 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, stru
 	}
 	if (dormant)
 		wake_recorder(record, now); /* it came in unseen */
+}
+
+static __always_inline void switch_out(void *ctx, struct task_struct *task, struct record *record,
+				       struct cpu_state *cpu, bool preempted, __u64 now)
+{
+	__u32 state = task_state(task);
+	struct chain *chain;
+	bool ended;
+
+	begin_write(record);
+	if (!record->is_peer)
+		book_run(task, record, cpu, preempted, now);
 	record->since = now;
 	record->run_ns = task->se.sum_exec_runtime;
 	note_throttling(record, task);
+	if (state & TASK_DEAD && record->is_peer) {
+		record->state = STATE_CLOSED;
+		end_write(record);
+		return;
+	}
 	if (state & TASK_DEAD) {
 		copy_names(record, task);
 		record->state = STATE_CLOSED;
@@ -155,6 +171,32 @@ static __always_inline __u32 most_of(struct record *record, __u64 ns, __u64 waki
 	return 2 * waking > ns ? ACCOUNT_RUNQ_WAKING : ACCOUNT_RUNQ_BUSY;
 }
 
+/* A peer's thread has its CPU again: its line of time goes on. */
+static __always_inline void peer_in(struct task_struct *task, struct record *record, struct task_struct *prev,
+				    __u64 now)
+{
+	struct chain *chain = chain_of(task);
+	struct detail *detail = open_detail(record);
+	__u64 runnable = record->since, throttled;
+	__u32 queued = prev->pid ? ACCOUNT_RUNQ_BUSY : ACCOUNT_RUNQ_WAKING;
+
+	begin_write(record);
+	if (record->state == STATE_BLOCKED)
+		runnable = record->waking > record->since && record->waking < now ? record->waking : now;
+	if (record->state == STATE_BLOCKED && detail)
+		add_to_detail(detail, runnable - record->since); /* for the pace of its stacks */
+	throttled = throttled_since(task, record, now - record->since);
+	if (2 * throttled > now - runnable)
+		queued = account_of_throttled(record->throttled);
+	if (chain) {
+		make_room(chain);
+		pass_time(record, chain, runnable, queued, now);
+	}
+	record->state = STATE_RUNNING;
+	record->since = now;
+	end_write(record);
+}
+
 static __always_inline void switch_in(struct task_struct *task, struct record *record, struct task_struct *prev,
 				      struct cpu_state *cpu, __u64 now)
 {
@@ -191,10 +233,10 @@ int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct cpu_state *cpu = this_cpu();
-	struct record *record = NULL;
+	struct record *record = NULL, *peer;
 
 	if (prev->pid) {
-		record = record_of(prev);
+		record = record_of(prev) ?: peer_of(prev);
 		if (is_open(record))
 			switch_out(ctx, prev, record, cpu, preempted, now);
 	}
@@ -202,6 +244,8 @@ int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task
 	if (next->pid) {
 		if (is_open(record))
 			switch_in(next, record, prev, cpu, now);
+		else if (!record && is_open(peer = peer_of(next)))
+			peer_in(next, peer, prev, now);
 	} else if (cpu) {
 		cpu->idle_since = now;
 		cpu->sum.idle_state = cpu->sum.idle_seen;
@@ -255,7 +299,7 @@ static __always_inline bool is_handed_on(__u32 account)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *task)
 {
-	struct record *record = record_of(task);
+	struct record *record = record_of(task) ?: peer_of(task);
 	struct task_struct *waker;
 	struct cpu_state *cpu;
 
@@ -271,9 +315,14 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 		record->throttled = THROTTLED_GROUP;
 	record->by_time = cpu && cpu->interrupts & (IN_TIMER | IN_TIMERS);
 	record->waking = bpf_ktime_get_ns();
-	if (record->state == STATE_BLOCKED && is_handed_on(record->account))
+	if (record->state == STATE_BLOCKED && is_handed_on(record->account) && !record->is_peer)
 		hand_on(record, record->waker ? record_of(waker) : NULL, record->waking);
-	if (record->waker)
+	if (record->waker && !record->is_peer)
 		follow_waker(record, task, waker);
+	if (knobs.follows_peers) {
+		int said = follow_peer(record, task, waker, cpu);
+
+		barrier_var(said); /* or no register is set for it, and Linux 6.1 finds what happens to stand there */
+	}
 	return 0;
 }

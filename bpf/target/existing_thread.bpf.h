@@ -16,7 +16,7 @@ static __always_inline void sample_sleeper(struct task_struct *task, const struc
 	head_event(&event->event, EVENT_STACK, record->tgid, record->tid, record->start);
 	event->object = record->object;
 	event->account = record->account;
-	event->on_cpu = event->in_call = event->in_long_turn = 0;
+	event->on_cpu = event->in_call = event->in_long_turn = event->of_peer = 0;
 	event->weight_ns = event->stack_offset = 0;
 	event->user_bytes = event->scan_bytes = 0;
 	event->kernel_bytes = bpf_get_task_stack(task, event->kernel, sizeof(event->kernel), 0);

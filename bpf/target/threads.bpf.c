@@ -11,6 +11,7 @@
 #include "target/existing_thread.bpf.h"
 #include "target/cgroup.bpf.h"
 #include "target/host_mode.bpf.h"
+#include "wait/peer_record.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -25,6 +26,17 @@ struct {
 	__type(value, __u32);
 } targets SEC(".maps");
 
+/* What a peer starts, such as a thread for a connection, is its, too. */
+static __always_inline void begin_child_of_peer(struct task_struct *parent, struct task_struct *child, __u64 now)
+{
+	struct record *maker = peer_of(parent), *peer = maker ? begin_peer(child, now) : NULL;
+
+	if (!peer)
+		return;
+	peer->state = STATE_RUNNABLE;
+	inherit_chain(child, parent, peer, now);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -34,8 +46,11 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	/* A child can begin its life in the group (CLONE_INTO_CGROUP), and its parent can have just come into it. */
 	if (knobs.host ? is_left_out(child)
 	    : record   ? !knobs.descendants && child->tgid != parent->tgid
-		       : is_own(child) || !in_followed_group(&(struct address){ (__u64)child }))
+		       : is_own(child) || !in_followed_group(&(struct address){ (__u64)child })) {
+		if (!record)
+			begin_child_of_peer(parent, child, now);
 		return 0;
+	}
 	record = create_record(child);
 	if (!record)
 		return 0;
@@ -174,5 +189,28 @@ int snapshot(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	count_loss(COUNTER_SNAPSHOTS_TORN);
+	return 0;
+}
+
+/* Records for the threads of processes that end waits of the target from outside. */
+SEC("iter/task")
+int meet_peers(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct blocked blocked = {};
+	struct record *peer;
+	__u32 tgid;
+
+	if (!task || task->exit_state || task->flags & PF_KTHREAD || record_of(task) || peer_of(task))
+		return 0;
+	tgid = task->tgid;
+	if (!bpf_map_lookup_elem(&peer_processes, &tgid) || is_own(task))
+		return 0;
+	peer = begin_peer(task, bpf_ktime_get_ns());
+	if (!peer || task->on_cpu || !task_state(task))
+		return 0;
+	describe(task, &blocked);
+	blocked.marker = marker_of(task);
+	classify(peer, &blocked);
 	return 0;
 }

@@ -29,9 +29,6 @@ static __always_inline bool waits_for_thread(__u32 account)
 	return false;
 }
 
-/* To follow a wait takes a quarter of a microsecond: of one of these a hundredth. */
-#define WORTH_FOLLOWING_NS 20000
-
 static __always_inline __u16 short_of(__u64 object)
 {
 	return object * 0x9e3779b97f4a7c15ULL >> 48;
@@ -198,22 +195,6 @@ static long follow_call(__u32 number, struct following *following)
 	following->until = answer->at < following->now ? answer->at : following->now;
 	take_unknown(following, call.begin);
 	take_part(following, &call, following->until);
-	return 0;
-}
-
-/*
- * Writes what nobody has of a thread's time: it ran until it blocked, waited until it was `runnable`, and queued for a
- * CPU, in that account, until now.
- */
-__weak __noinline int pass_time(struct record *record, struct chain *chain, __u64 runnable, __u32 queued, __u64 now)
-{
-	if (!record || !chain)
-		return 0;
-	if (chain->end < record->since)
-		append_own(chain, record, running_account(record->region), 0, record->since);
-	if (chain->end < runnable)
-		append_own(chain, record, record->account, record->object, runnable);
-	append_own(chain, record, queued, 0, now);
 	return 0;
 }
 

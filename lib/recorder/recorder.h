@@ -127,6 +127,7 @@ int probes_attach(struct recorder *recorder);
 uint64_t probes_tick_ns(void);
 int probes_sweep(struct recorder *recorder);
 void probes_meet(struct recorder *recorder, pid_t tid); /* as a sweep, of one thread that may be gone */
+int probes_meet_peers(struct recorder *recorder);	/* that the kernel side has asked for */
 void probes_pace_stacks(struct recorder *recorder);
 int probes_gather_reasons(struct recorder *recorder); /* of living threads, into the map of all */
 int probes_left_unread_fd(struct recorder *recorder); /* struct left_unread, one after the other */
@@ -187,6 +188,9 @@ void thread_write(struct recorder *recorder, const struct record *record, const 
 /* rows/wait_roots.c */
 void because_end(struct recorder *recorder); /* before the last rows: no wait is to have more roots than time */
 void because_write(struct recorder *recorder);
+
+/* rows/peer_waits.c */
+void peer_waits_write(struct recorder *recorder);
 
 /* details.c */
 /* spare: what book_open() left over, or NULL; tgid: 0 for a process that ended */

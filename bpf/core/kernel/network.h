@@ -12,6 +12,7 @@ struct sock_common {
 	unsigned short skc_family;
 	unsigned char skc_state;
 	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 	struct {
 		__s64 counter;
 	} skc_cookie;

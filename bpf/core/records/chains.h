@@ -145,6 +145,14 @@ struct because_key {
 	__u32 padding;
 };
 
+/* For a wait that a thread outside of the target has ended: what that was in meanwhile, or whom it waited for itself. */
+struct peer_wait_key {
+	__u64 object, root_object;
+	__u32 tgid; /* of who waited */
+	__u32 peer; /* process that ended the waits */
+	__u32 account, root;
+};
+
 struct because_sum {
 	__u64 ns;
 	__u64 votes_ns;

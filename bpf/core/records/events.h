@@ -2,7 +2,17 @@
 /* The part of records.h that goes through the ring; included there.  Every event begins with struct event. */
 #pragma once
 
-enum event_kind { EVENT_STACK, EVENT_EXIT, EVENT_EXEC, EVENT_REFUSED, EVENT_AWAKE, EVENT_JOIN, EVENT_KILL, EVENT_MEET };
+enum event_kind {
+	EVENT_STACK,
+	EVENT_EXIT,
+	EVENT_EXEC,
+	EVENT_REFUSED,
+	EVENT_AWAKE,
+	EVENT_JOIN,
+	EVENT_KILL,
+	EVENT_MEET,
+	EVENT_PEER
+};
 
 struct event {
 	__u32 kind;
@@ -15,9 +25,10 @@ struct stack_event {
 	struct event event;
 	__u64 object;
 	__u64 weight_ns;
-	__u8 on_cpu;  /* 1: a CPU sample, 0: the beginning of a wait */
-	__u8 in_call; /* of a CPU sample: inside a system call, so that what it interrupted is the kernel's code */
-	__u16 in_long_turn; /* of a thread that serves requests: see is_in_long_turn() */
+	__u8 on_cpu;	   /* 1: a CPU sample, 0: the beginning of a wait */
+	__u8 in_call;	   /* of a CPU sample: inside a system call, so that what it interrupted is the kernel's code */
+	__u8 in_long_turn; /* of a thread that serves requests: see is_in_long_turn() */
+	__u8 of_peer;	   /* not of the target: wait/peer_record.bpf.h */
 	__u32 account;
 	__s32 kernel_bytes, user_bytes, scan_bytes; /* negative: -errno */
 	__u32 stack_offset; /* where in its page the user stack ends: of one path as a rule the same */

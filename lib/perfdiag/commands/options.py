@@ -136,7 +136,12 @@ _TARGET_OPTIONS = (
         "--container", metavar="ID|NAME", help="Measure this container.", shell_complete=candidates.containers
     ),
     click.option("--cgroup", metavar="PATH", help="Measure this control group."),
-    click.option("--only", is_flag=True, help="Leave out descendants, which are included by default."),
+    click.option(
+        "--only",
+        is_flag=True,
+        help="Leave out descendants, which are included by default, and do not look at what processes do that the"
+        " target waits for.",
+    ),
     click.option(
         "-d",
         "--duration",

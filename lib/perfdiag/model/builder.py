@@ -30,6 +30,7 @@ from perfdiag.model.requests.unread_requests import LISTENS, error_of, is_awaite
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.idle_pipes import idle_pipes
+from perfdiag.model.waits.peer_waits import peer_waits
 from perfdiag.model.waits.receiving_calls import Receiving
 from perfdiag.model.waits.turns_to_receive import turns_to_receive
 from perfdiag.model.waits.wait_chains import Chain, chains_of
@@ -47,6 +48,7 @@ _AS_RECORDED = (
     "footer",
     "interpreters",
     "named_calls",
+    "peer_stacks",
     "nfs_flushes",
     "nfs_server",
     "requests_left",
@@ -98,6 +100,7 @@ def build(recording: Recording) -> Model:
         coverage=coverage.measure(recording, threads, accounts, stacks, busy_ns(accounts)),
         not_measured=coverage.not_measured(recording, facts),
         chains=chains,
+        peer_waits=peer_waits(recording.peer_waits, names.resolve),
         exchanges=exchanges,
         requests_inside=next(iter(recording.requests_inside), None),
         request_time=time,

@@ -18,6 +18,7 @@ from perfdiag.model.requests.exchanges import WAITING_COMMANDS, Exchange
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.requests.unread_requests import is_awaited
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger
+from perfdiag.model.waits.peer_waits import PeerWait
 from perfdiag.model.waits.wait_chains import Chain
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
@@ -161,6 +162,8 @@ class Model:
     statements: Sequence[schema.Statement] = ()
     sql_calls: Sequence[schema.SqlCall] = ()
     packet_drops: Sequence[schema.PacketDrop] = ()
+    peer_stacks: Sequence[schema.PeerStack] = ()
+    peer_waits: Sequence[PeerWait] = ()  # longest first; a second view on the rows, too
     named_calls: Sequence[schema.NamedCall] = ()
     database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects
     request_time: RequestTime | None = None  # None: it serves hardly any

@@ -26,6 +26,8 @@ LISTS: dict[type[schema.Line], str] = {
     schema.Writeback: "writebacks",
     schema.Dirtier: "dirtiers",
     schema.PacketDrop: "packet_drops",
+    schema.PeerStack: "peer_stacks",
+    schema.PeerWait: "peer_waits",
     schema.Socket: "sockets",
     schema.Exchange: "exchanges",
     schema.Latency: "latencies",
@@ -79,6 +81,8 @@ class Recording:
     writebacks: list[schema.Writeback] = field(default_factory=list)
     dirtiers: list[schema.Dirtier] = field(default_factory=list)
     packet_drops: list[schema.PacketDrop] = field(default_factory=list)
+    peer_stacks: list[schema.PeerStack] = field(default_factory=list)
+    peer_waits: list[schema.PeerWait] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
     exchanges: list[schema.Exchange] = field(default_factory=list)
     latencies: list[schema.Latency] = field(default_factory=list)

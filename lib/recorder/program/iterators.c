@@ -53,6 +53,11 @@ int probes_sweep(struct recorder *recorder)
 	return err;
 }
 
+int probes_meet_peers(struct recorder *recorder)
+{
+	return run_iterator(recorder, recorder->skeleton->progs.meet_peers);
+}
+
 int probes_gather_reasons(struct recorder *recorder)
 {
 	return run_iterator(recorder, recorder->skeleton->progs.gather_reasons);

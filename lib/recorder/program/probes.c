@@ -96,6 +96,7 @@ static const struct probe probes[] = {
 	{ .name = "sweep", .feature = "ledger", .required = true },
 	{ .name = "snapshot", .feature = "ledger", .required = true },
 	{ .name = "gather_reasons", .feature = "chains" },
+	{ .name = "meet_peers", .feature = "peers" },
 	{ .name = "tell_left_unread", .feature = "requests", .need = needs_both_ways },
 	{ .name = "copy_chains", .feature = "requests", .need = needs_both_ways },
 };
@@ -229,6 +230,9 @@ int probes_attach(struct recorder *recorder)
 		if (state->program == recorder->skeleton->progs.sock_recv_length ||
 		    state->program == recorder->skeleton->progs.inet_recvmsg)
 			recorder->skeleton->bss->knobs.sees_requests = state->link != NULL;
+		if (state->program == recorder->skeleton->progs.meet_peers)
+			recorder->skeleton->bss->knobs.follows_peers = state->link && !recorder->options.host &&
+								       !recorder->options.only;
 		if (state->link)
 			continue;
 		err = -errno;

@@ -14,14 +14,15 @@
 #include "scripts/script_names.h"
 #include "perfdiag.skel.h"
 
-#define STACK_ENTRIES 4096 /* distinct stacks, 1.2 kB each at most */
+#define STACK_ENTRIES 4096	/* distinct stacks, 1.2 kB each at most */
+#define PEER_STACK_ENTRIES 1024 /* that there may be when one of a peer comes: it takes no room from the target */
 
 /* What makes two stacks the same; frames follow, the kernel's first, those of a script last. */
 struct stack_key {
 	uint64_t object;
 	uint32_t tgid, account;
 	uint32_t tid; /* of CPU samples and sleeps, while there is much room; 0: of any thread */
-	uint16_t on_cpu, in_call;
+	uint16_t on_cpu, in_call, of_peer, padding;
 	uint32_t kernel_frames, user_frames, script_frames;
 	uint32_t stack_offset; /* of stacks that were scanned: their frames may be cut short and alike */
 	uint64_t frames[2 * STACK_FRAMES + SCRIPT_FRAMES];
@@ -93,6 +94,7 @@ void stacks_add(struct recorder *recorder, const struct stack_event *event)
 				 .tid = is_told_by_thread(recorder, event) ? event->event.tid : 0,
 				 .on_cpu = event->on_cpu,
 				 .in_call = event->in_call,
+				 .of_peer = event->of_peer,
 				 .account = event->account,
 				 .kernel_frames = frame_count(event->kernel_bytes),
 				 .user_frames = user_frame_count(event),
@@ -110,6 +112,8 @@ void stacks_add(struct recorder *recorder, const struct stack_event *event)
 	size = (char *)(script + key.script_frames) - (char *)&key;
 	HASH_FIND(hh, recorder->stacks, &key, size, entry);
 	if (!entry) {
+		if (event->of_peer && HASH_COUNT(recorder->stacks) >= PEER_STACK_ENTRIES)
+			return;
 		if (HASH_COUNT(recorder->stacks) >= STACK_ENTRIES ||
 		    !(entry = calloc(1, offsetof(struct stack_entry, key) + size))) {
 			recorder->stacks_lost++;
@@ -262,7 +266,7 @@ static void write_stack(struct recorder *recorder, const struct stack_entry *ent
 {
 	struct json *json = &recorder->json;
 
-	json_open(json, "stack");
+	json_open(json, entry->key.of_peer ? "peer_stack" : "stack");
 	json_text(json, "kind", entry->key.on_cpu ? "cpu" : "wait");
 	json_u64(json, "pid", entry->key.tgid);
 	json_u64(json, "tid", entry->key.on_cpu ? entry->key.tid : entry->tid);

@@ -34,6 +34,7 @@ from unit.support.threads import START_NS
 
 TICK_NS = 4_000_000
 FEATURES = (
+    "peers",
     "ledger",
     "idle_state",
     "clock",

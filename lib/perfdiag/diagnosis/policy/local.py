@@ -10,6 +10,10 @@ class LocalPolicy(Family):
         0.5,
         "A process that others waited for during half of their waits is the one they wait for.",
     )
+    peer_seen_share = share(
+        0.5,
+        "What another process did during half of the waits for it or more tells what these are for.",
+    )
     starts_per_second = rate(
         20.0,
         "Under twenty a second, at 1 to 5 ms each, starting processes takes less than a tenth of a CPU.",

@@ -37,6 +37,7 @@ FEATURES: Mapping[str, tuple[str, str]] = {
         "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID",
     ),
     "group": ("processes that join the control group", "a kernel with the cgroup tracepoints; or --pid for them"),
+    "peers": ("what processes of this host did that the target waited for", "run perfdiag latency for them, too"),
     "chains": ("for what threads waited that waited for others", "see perfdiag check"),
     "host": ("threads from their first moment on a CPU", "Linux 6.4 or later"),
     "requests": ("requests served and calls made, and how long they took", "see perfdiag check; a newer kernel"),

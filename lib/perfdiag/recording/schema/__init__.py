@@ -31,7 +31,7 @@ from perfdiag.recording.schema.requests import (
 )
 from perfdiag.recording.schema.storage import Device, Dirtier, DiskUser, FileFlush, FileRead, Writeback
 from perfdiag.recording.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
-from perfdiag.recording.schema.waits import Because, Detail, Interpreter, Operation, Stack, Unnamed
+from perfdiag.recording.schema.waits import Because, Detail, Interpreter, Operation, PeerStack, PeerWait, Stack, Unnamed
 from perfdiag.recording.schema.window import (
     NO_TIME_LOST,
     Cost,
@@ -82,6 +82,8 @@ AnyLine = (
     | Application
     | DatabaseWait
     | NamedCall
+    | PeerStack
+    | PeerWait
     | SqlCall
     | Statement
     | Device
@@ -155,6 +157,8 @@ __all__ = [
     "Options",
     "PacketDrop",
     "PartSum",
+    "PeerStack",
+    "PeerWait",
     "Probe",
     "Process",
     "ProgramCost",

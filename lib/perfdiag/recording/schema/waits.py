@@ -54,6 +54,25 @@ class Because(Line, tag="because"):
     inside: bool = False  # of threads in the middle of a request, that had not waited for events since they read it
 
 
+class PeerWait(Line, tag="peer_wait"):
+    """Waits of one account and object of one process that a process outside of the target ended, and what that was in
+    meanwhile: itself, or whoever it waited for.
+
+    A second view, as Because is: of waits of 20 us and more, from when that process had been met.
+    """
+
+    pid: Count  # as in Detail
+    account: Account
+    object: Object
+    peer_pid: Count  # who ended the waits
+    peer_comm: Comm  # its name when the window ended
+    root: Account
+    root_object: Object
+    root_pid: Count  # the process of whoever was in the root most of the time; 0: not known
+    root_comm: Comm  # the name of that thread
+    sum_ns: Nanoseconds
+
+
 class Stack(Line, tag="stack"):
     """One distinct stack: where CPU time was spent (kind "cpu") or a wait of `account` began (kind "wait").
 
@@ -76,6 +95,10 @@ class Stack(Line, tag="stack"):
     script: Script = []
     # of `count`, how many over 10 ms after a thread that serves took up or answered a request last, or idled
     long_turn_count: Count = 0
+
+
+class PeerStack(Stack, tag="peer_stack"):
+    """The same of a process outside of the target that ends its waits."""
 
 
 class Interpreter(Line, tag="interpreter"):

@@ -154,11 +154,14 @@ def _asked_in(frames: Iterable[str]) -> str:
 def sleeps_in(model: Model, threads: Iterable[ThreadLedger]) -> str:
     """Return the function that called most of the sleeps of these threads; "" if frames end before its name."""
     wanted = {(thread.pid, thread.tid) for thread in threads}  # 0: of several that are told together
-    weights = sums_by_key(
-        (_caller(stack), stack.weight_ns or 1)
-        for stack in model.wait_stacks(TIMER)
-        if wanted & {(stack.pid, stack.tid), (stack.pid, 0)}
+    return caller_of_sleeps(
+        stack for stack in model.wait_stacks(TIMER) if wanted & {(stack.pid, stack.tid), (stack.pid, 0)}
     )
+
+
+def caller_of_sleeps(stacks: Iterable[schema.Stack]) -> str:
+    """Return the function that called most of the sleeps that began with these stacks; "" if that has no name."""
+    weights = sums_by_key((_caller(stack), stack.weight_ns or 1) for stack in stacks)
     best = max(weights, key=lambda name: (weights[name], name), default="")
     return printable(best, 60)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
+from perfdiag.diagnosis.evidence.local.peer_work import of_calls, with_work
 from perfdiag.diagnosis.evidence.network.answers_in_pieces import answers_in_pieces
 from perfdiag.diagnosis.evidence.network.calls_behind import calls_behind
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
@@ -122,7 +123,7 @@ def _finding(model: Model, call: Exchange, ns: int) -> Finding:
     near = peer is None or peer.local or way_ns is not None
     far = "" if near else "the round trip to the peer was not measured"
     measure = measure_called(model, call)
-    return conclude(
+    found = conclude(
         model,
         {PEERS: ns},
         headline=(
@@ -143,6 +144,7 @@ def _finding(model: Model, call: Exchange, ns: int) -> Finding:
         if slow
         else fewer(model, f"calls to {name}", call.line.count),
     )
+    return with_work(found, of_calls(model, call.line.object, call.waited_ns), name) if slow else found
 
 
 def _evidence(model: Model, call: Exchange) -> Evidence:

@@ -6,6 +6,7 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.fix_checks import less, shorter
 from perfdiag.diagnosis.evidence.local.awaited_members import ASLEEP, inside, mostly_sleeps
+from perfdiag.diagnosis.evidence.local.peer_work import meanwhile, slow_by_its_work
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.pipelines import UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
@@ -51,7 +52,8 @@ OTHER_END = "'s other end"
     " they began in calls that write. Slow is 10 ms, for the wait in which half of the time was spent; a"
     " writer that waits for room always waits for a slow reader. Among processes of the target, the"
     " working stage is the one that waits at most a quarter of its time and half as much as any other; it"
-    " is a fault if that stage sleeps and others have asked it for something.",
+    " is a fault if that stage sleeps and others have asked it for something. A process at the other end of a socket is"
+    " looked at while it is waited for, and so is whom that waits for: what they are in then is the cause.",
     alternatives="A worker that reads its jobs from a pipe or socket looks like a client of a slow server. If"
     " nothing arrived at all, nothing was asked for, or only acknowledgements were sent, the finding"
     " does not decide, unless the waits are inside requests: there nobody waits for jobs. A target that"
@@ -114,12 +116,11 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         return _silent(model, rows, own=own, written=writing is None)
     measure = _measure(rows, waker)
     in_request = _in_requests(model, rows)
-    if slow and not writes and not in_request and (not asked or may_acknowledge(model, calls_to(model, keys))):
-        whom = _place(model, rows, waker)
-        came = f"half of that in waits of {about(typical_ns(whole))}"
-        came += f" for {who}" if where and who not in whom else ""
-        may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
-        return silent(model, rows, whom, measure, came=came, may=may)
+    owed = writes or in_request
+    may_feed = not owed and (not asked or may_acknowledge(model, calls_to(model, keys)))
+    known = slow_by_its_work(model, rows, _spot(rows), may_feed=may_feed) if slow and (asked or owed) else None
+    if slow and (known or may_feed):
+        return known or _work_or_answer(model, rows, waker, measure, asked=asked)
     sleeping = bool(in_turn) and mostly_sleeps(_done_by_others(model, rows))
     headline, claim, mechanism = _said(
         model, whole, who, where, slow=slow, asked=asked, writes=writes, in_turn=in_turn, sleeping=sleeping
@@ -145,6 +146,17 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         verify=_check(model, whole, f"for {who}{where}", writes=writes),
         others=_others(rows, waker),
     )
+
+
+def _work_or_answer(model: Model, rows: list[Row], waker: int, measure: str, *, asked: bool) -> Finding:
+    """Return the finding of waits that may be for slow answers, or for what the other end has not got yet."""
+    who, where = _other_end(model, rows, waker)
+    whom = _place(model, rows, waker)
+    came = f"half of that in waits of {about(typical_ns(together(rows)))}"
+    came += f" for {who}" if where and who not in whom else ""
+    may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
+    does = meanwhile(model, rows)
+    return silent(model, rows, whom, measure, came=came, may=f"answers or for work{does}" if does else may)
 
 
 def _in_vain(model: Model, rows: list[Row]) -> Finding | None:
@@ -254,6 +266,13 @@ def _place(model: Model, rows: list[Row], waker: int) -> str:
     if len({row.key for row in rows}) > 1 or not maker_pid(rows[0].key):
         return where.removeprefix(" at ") or who.removesuffix(OTHER_END)
     return f"a unix socket of {who}" if waker else _made(rows)
+
+
+def _spot(rows: list[Row]) -> str:
+    """Return where is waited, without who is at the other end; "": at unix sockets."""
+    if len({row.key for row in rows}) > 1 or maker_pid(rows[0].key):
+        return "" if rows[0].account == UNIX else "pipes"
+    return plain(rows[0].object) or "an unnamed socket"
 
 
 def _made(rows: list[Row]) -> str:

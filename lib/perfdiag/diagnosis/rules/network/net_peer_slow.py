@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, measured, shorter
+from perfdiag.diagnosis.evidence.local.peer_work import idle_evidence, meanwhile, slow_by_its_work
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
@@ -70,7 +71,9 @@ _AWAIT = fix("do not block in the event loop: await the call, or make it in a wo
     " is told as a wait for the end alone. If an event loop's own thread waits for the peer, no other request is read"
     " meanwhile: then the call that blocks is the fault. Where requests of an event loop asked on a connection behind"
     " another call that was not answered yet, until that was they waited for it. The rest of an answer counts, too,"
-    " from when all that had come was read until more came, and so does a greeting, from when it was connected.",
+    " from when all that had come was read until more came, and so does a greeting, from when it was connected. A peer"
+    " on this host is looked at while it is waited for, and so is whom that waits for: what they are in then is the"
+    " cause.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
     remedies="Keep connections open, where each call makes one. Measure the peer in the same way; ask for less, in"
@@ -127,9 +130,11 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         return other
     severity, claim, remedies, mechanism, headline = _judgement(model, found)
     holds = _holding(model, found, group) if found.slow else None
+    if found.slow and not holds and (known := slow_by_its_work(model, group, found.name)):
+        return known
     if holds:
         headline, claim, remedies = holds[0], claim + holds[1], [holds[2], *remedies]
-    evidence = _evidence(found, sent)
+    evidence = [*_evidence(found, sent), *idle_evidence(model, group)]
     hanging = [thread for thread, wait in still_waiting(model, *ACCOUNTS) if wait.object in keys]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
@@ -218,8 +223,10 @@ def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -
         return silent(model, group, found.name, look, came=came, may=may)
     if found.perhaps_acknowledges and found.slow:
         came = f"half of that in waits of {about(found.typical_ns)}"
-        may = "slow answers or for the next of what it acknowledges"
-        return silent(model, group, found.name, measure(found.peers), came=came, may=may)
+        does = meanwhile(model, group)
+        may = f"answers or for work{does}" if does else "slow answers or for the next of what it acknowledges"
+        known = slow_by_its_work(model, group, found.name, may_feed=True)
+        return known or silent(model, group, found.name, measure(found.peers), came=came, may=may)
     return None
 
 

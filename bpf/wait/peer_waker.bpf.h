@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* At a wake-up: does a thread outside of the target end the wait, or one of a peer's? */
+#pragma once
+#include "wait/peer_time.bpf.h"
+
+/* Waits that a process at the other end ends; of a peer also those for another thread of its own. */
+static __always_inline bool waits_for_peer(const struct record *record)
+{
+	switch (record->account) {
+	case ACCOUNT_WAIT_PARKED:
+	case ACCOUNT_LOCK_KERNEL:
+	case ACCOUNT_WAIT_CHILD: return record->is_peer;
+	case ACCOUNT_NET_RECEIVE:
+	case ACCOUNT_IPC_UNIX:
+	case ACCOUNT_IPC_PIPE:
+	case ACCOUNT_LOCK_FILE:
+	case ACCOUNT_REMOTE_FS: return true;
+	}
+	return false;
+}
+
+struct inheriting {
+	struct chain *chain, *other;
+	__u32 from; /* how many segments of the other's before its last one */
+	__u64 now;
+};
+
+static long find_first(__u32 back, struct inheriting *inheriting)
+{
+	struct chain *other = inheriting->other;
+	__u32 place = segment_place(other, back);
+
+	if (back >= other->valid || place >= CHAIN_SEGMENTS)
+		return 1;
+	inheriting->from = back + 1;
+	return segment_begin(other, &other->segments[place]) <= inheriting->chain->end;
+}
+
+static long inherit_segment(__u32 number, struct inheriting *inheriting)
+{
+	struct chain *chain = inheriting->chain, *other = inheriting->other;
+	__u32 back = inheriting->from - 1 - number, place = segment_place(other, back), next;
+	__u64 end = inheriting->now;
+	struct segment segment;
+
+	if (place >= CHAIN_SEGMENTS)
+		return 1;
+	next = place + 1;
+	barrier_var(next);
+	if (next >= CHAIN_SEGMENTS)
+		next = 0;
+	if (back)
+		end = segment_begin(other, &other->segments[next]);
+	read_segment(other, place, &segment);
+	segment.begin = chain->end;
+	append(chain, &segment, end);
+	return 0;
+}
+
+/*
+ * The wait of a peer's thread becomes what the thread was in that ends it.  As in follow(), but for whom somebody waits only
+ * the root counts, not the way there, and nothing is booked.
+ */
+__weak __noinline int inherit_wait(struct record *record, struct chain *chain, struct record *waker,
+				   struct chain *other, __u64 now)
+{
+	struct inheriting inheriting = { chain, other, .now = now };
+
+	if (!record || !chain || !waker || !other)
+		return 0;
+	pass_time(record, chain, record->since, ACCOUNT_RUNQ_BUSY, record->since);
+	if (waker->state == STATE_RUNNING)
+		append_own(other, waker, ACCOUNT_CPU_USER, 0, now);
+	if (chain->end != record->since || other->end < now)
+		return 0; /* not the wait that is open, or what the other has been in last is not known */
+	bpf_loop(CHAIN_SEGMENTS, find_first, &inheriting, 0);
+	bpf_loop(inheriting.from, inherit_segment, &inheriting, 0);
+	return 0;
+}
+
+/* At sched_waking, of a thread of the target, or of a peer's, that another process may have ended the wait of. */
+static __noinline int follow_peer(struct record *record, struct task_struct *task, struct task_struct *waker,
+				  struct cpu_state *cpu)
+{
+	const struct sock *sock = record->account == ACCOUNT_NET_RECEIVE && record->awaited > AWAITED_PIPE
+					  ? (const struct sock *)record->awaited
+					  : NULL;
+	struct record *by;
+	struct chain *chain, *other;
+
+	if (record->state != STATE_BLOCKED || record->waking < record->since + WORTH_FOLLOWING_NS ||
+	    !waits_for_peer(record) || record->sequence & 1 || knobs.closing || !is_own_act(cpu, sock) ||
+	    !may_be_peer(waker, record->is_peer ? 0 : record->tgid))
+		return 0;
+	by = record_of(waker);
+	/* Waits of the target for its own: see follow_waker().  In a softirq its line of time may be being written. */
+	if (by && (!record->is_peer || cpu->interrupts))
+		return 0;
+	if (!by)
+		by = peer_or_ask(waker, record->since, record->waking);
+	if (!by)
+		return 0;
+	chain = chain_of(task);
+	other = chain_of(waker);
+	if (!chain || !other || !by->start)
+		return 0;
+	return record->is_peer ? inherit_wait(record, chain, by, other, record->waking)
+			       : book_peer_wait(record, by, other, record->waking);
+}

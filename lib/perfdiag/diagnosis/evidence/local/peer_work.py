@@ -1,0 +1,278 @@
+"""What a process at the other end, on this host, was in while the target waited for it: part of NET-PEER-SLOW and
+IPC-PEER-SLOW.
+
+The recorder keeps a line of time for each thread that ends waits of the target from outside, and for those that these
+wait for in turn. So a peer on this host that answers slowly is told with its own cause. One that waits for events
+itself accuses nobody: it may wait for a peer of its own, or, as the target, for work.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.text import named
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.fix_checks import shorter
+from perfdiag.diagnosis.evidence.idle.sleeps import caller_of_sleeps
+from perfdiag.diagnosis.evidence.target import subject
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import cpu_policy, local_policy, network_policy
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Relation, Remedy
+from perfdiag.diagnosis.significance import (
+    brief,
+    claims_of,
+    duration,
+    fault,
+    fix,
+    percent,
+    plain,
+    together,
+    total_ns,
+    typical_ns,
+    waits,
+)
+from perfdiag.model.model import Model, Row
+from perfdiag.model.stacks.scripts import waits_in
+from perfdiag.model.waits.peer_waits import PeerWait
+from perfdiag.model.waits.wait_chains import brings_news
+from perfdiag.recording.accounts import PARKED, phrase_of
+
+_SHOWN = 3  # accounts of the other process
+_WORTH_SHOWING = 0.05  # of the waits
+_WORTH_A_WORD = 0.25
+_NEARLY_ALL = 0.9
+_PROBE = "sched_switch"
+CALLS = "wait.events"  # the account by which recordings tell calls, however the target waits for their answers
+
+
+@dataclass(frozen=True)
+class _Doing:
+    """What the other process, or whom it waits for, can be in: in words, and what to do about it."""
+
+    words: str  # behind its name; "{}" stands for the object
+    remedy: str  # likewise for its name and pid
+    mechanism: Mechanism = Mechanism.SLOW
+
+
+_COMPUTES = _Doing("computes", "make {where} cheaper, or call it less")
+_WAITS = _Doing("waits for {object}", "see why {where} waits for {object}: {measure}")
+_DOING: dict[str, _Doing] = {
+    "cpu.user": _COMPUTES,
+    "cpu.kernel": _COMPUTES,
+    "wait.timer": _Doing("sleeps", "do not sleep in {where} while somebody waits", Mechanism.SLEEP),
+    "wait.child": _Doing("waits for a child process", "see what its child does: {measure}"),
+    "wait.stopped": _Doing(
+        "is stopped, traced or frozen",
+        "see who stopped {who}: grep -E 'State|TracerPid' /proc/{pid}/status",
+        Mechanism.STOPPED,
+    ),
+    "runq.busy": _Doing("waits for a CPU", "give {who} CPU time: {measure} names who has it", Mechanism.BUSY),
+    "runq.throttled": _Doing(
+        "is held back by a CPU limit",
+        "raise cpu.max of the control group of {who} (cat /proc/{pid}/cgroup)",
+        Mechanism.LIMIT,
+    ),
+    "disk.read": _Doing("reads from {object}", "read less in {where}, or from memory: {measure}"),
+    "disk.write": _Doing("writes to {object}", "write less in {where}: {measure}"),
+    "disk.flush": _Doing("flushes to {object}", "flush less often in {where}: {measure}"),
+    "lock.file": _Doing("waits for a file lock", "see who holds the lock that {who} waits for: cat /proc/locks"),
+    "net.receive": _WAITS,
+    "net.connect": _Doing("connects to {object}", _WAITS.remedy),
+    "ipc.unix": _Doing("waits at a unix socket", "see who is at the other end of its socket: {measure}"),
+    "ipc.pipe": _Doing("waits at a pipe", "see who is at the other end of its pipe: {measure}"),
+}
+
+
+@dataclass(frozen=True)
+class PeerWork:
+    """What processes at the other end of some waits were in."""
+
+    ns: int  # of the waits, as far as it is known
+    idle_ns: int  # of that they waited for something to do
+    by_root: dict[str, int]  # the rest by account, the longest first
+    who: str  # the process that was in the first of these: "python3 (18958)"
+    pid: int
+    comm: str
+    through: str  # the process that ended the waits where that is another one, else ""
+    object: str  # of the first account
+    function: str  # in which it mostly was in that, "" if no stack tells
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether who is waited for mostly had nothing to do itself."""
+        return 2 * self.idle_ns > self.ns
+
+    @property
+    def first(self) -> str:
+        """The account that it was in for most of the time."""
+        return next(iter(self.by_root), "")
+
+    def part(self, account: str) -> str:
+        """Return the part of the waits that it was in an account."""
+        return percent(self.by_root[account] / self.ns)
+
+    @property
+    def doing(self) -> str:
+        """What it does: "sleeps in serve (server.py:12)", with shares and a second account where that is not all."""
+        where = f" in {self.function}" if self.function else ""
+        told = f"{self._words(self.first)}{where}"
+        if self.by_root[self.first] >= _NEARLY_ALL * self.ns:
+            return told
+        second = [each for each in list(self.by_root)[1:2] if self.by_root[each] >= _WORTH_A_WORD * self.ns]
+        return " and ".join(
+            [f"{told} ({self.part(self.first)})", *(f"{self._words(each)} ({self.part(each)})" for each in second)]
+        )
+
+    @property
+    def name(self) -> str:
+        """The process that ended the waits."""
+        return self.through or self.who
+
+    @property
+    def sentence(self) -> str:
+        """What that process does, without its name: "sleeps", "waits for cache (77), which sleeps"."""
+        return f"waits for {self.who}, which {self.doing}" if self.through else self.doing
+
+    def _words(self, account: str) -> str:
+        known = _DOING.get(account)
+        if known is None:
+            return f"is in {plain(account)}"
+        return known.words.format(object=self.object if account == self.first and self.object else "others")
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """How it takes time."""
+        known = _DOING.get(self.first)
+        return known.mechanism if known else Mechanism.SLOW
+
+    @property
+    def remedy(self) -> Remedy:
+        """What to do about the first account."""
+        where = f"{self.function} of {self.who}" if self.function else self.who
+        text = _DOING.get(self.first, _WAITS).remedy
+        measure = f"perfdiag latency --pid {self.pid}"
+        return fix(text.format(who=self.who, where=where, pid=self.pid, object=self.object or "it", measure=measure))
+
+
+def of_waits(model: Model, rows: Sequence[Row]) -> PeerWork | None:
+    """Return what the other end of these waits was in; None where that is not known of half of their time."""
+    return _work(model, {(row.account, row.key) for row in rows}, total_ns(rows))
+
+
+def of_calls(model: Model, object: str, ns: int) -> PeerWork | None:
+    """Return the same of calls to a peer that took so long together, however the target waited for them."""
+    return _work(model, {(CALLS, object)}, ns)
+
+
+def _work(model: Model, places: set[tuple[str, str]], whole_ns: int) -> PeerWork | None:
+    known = [each for each in model.peer_waits if (each.line.account, each.line.object) in places]
+    ns = sum(each.line.sum_ns for each in known)
+    if not ns or ns < local_policy.peer_seen_share * whole_ns:
+        return None
+    busy = [each for each in known if not _is_idle(each)]
+    by_root = dict(sums_by_key((_root(each), each.line.sum_ns) for each in busy).most_common())
+    first = next(iter(by_root), "")
+    most = next((each for each in busy if _root(each) == first), known[0])
+    line = most.line
+    pid, comm = (line.root_pid, line.root_comm) if line.root_pid else (line.peer_pid, line.peer_comm)
+    return PeerWork(
+        ns=ns,
+        idle_ns=ns - sum(each.line.sum_ns for each in busy),
+        by_root=by_root,
+        who=plain(named(comm, pid)),
+        pid=pid,
+        comm=comm,
+        through=plain(named(line.peer_comm, line.peer_pid)) if pid != line.peer_pid else "",
+        object=plain(most.root_object),
+        function=_function(model, pid, first),
+    )
+
+
+def _function(model: Model, pid: int, account: str) -> str:
+    """Return the function of a process in which it mostly computed, or began to wait; "" if no stack tells."""
+    stacks = [stack for stack in model.peer_stacks if stack.pid == pid]
+    if account == "cpu.user":
+        samples = CpuSamples(replace(model, stacks=stacks), pid)
+        own = samples.hot_path()[:1] or samples.hottest(1)
+        return plain(own[0].name) if own and own[0].part.share >= cpu_policy.hot_spot_share else ""
+    waiting = [stack for stack in stacks if stack.kind == "wait" and stack.account == account]
+    if account == "wait.timer":
+        return caller_of_sleeps(waiting)
+    weights = sums_by_key((waits_in(stack), stack.weight_ns or 1) for stack in waiting)
+    return plain(max(weights, key=lambda name: (weights[name], name), default=""))
+
+
+def _root(each: PeerWait) -> str:
+    return "cpu.user" if each.line.root == "cpu.kernel" else each.line.root
+
+
+def _is_idle(each: PeerWait) -> bool:
+    """Return whether who is waited for waits for something to do; blocked or idle, unknown, is taken for that, too:
+    nobody is accused of it."""
+    return brings_news(each.line.root) or each.line.root == PARKED
+
+
+def idle_evidence(model: Model, rows: Sequence[Row]) -> list[Evidence]:
+    """Return that the other end itself mostly waited for events meanwhile, if it did: for an answer, or for work."""
+    work = of_waits(model, rows)
+    if work is None or not work.is_idle:
+        return []
+    text = f"{work.who} itself waited for events for {percent(work.idle_ns / work.ns)} of them: an answer, or work"
+    return [Evidence(text, work.idle_ns / work.ns, "share", _PROBE)]
+
+
+def slow_by_its_work(model: Model, rows: Sequence[Row], place: str, *, may_feed: bool = False) -> Finding | None:
+    """Return the finding of waits for answers at `place` of which it is known what the other end did; None where it is
+    not, where that waited for events itself, or where answers are fast.
+
+    `may_feed`: what came may be no answers, but one thing after the other that the target acknowledges. Whoever sleeps
+    between these is as fast as it wants to be.
+    """
+    work, whole = of_waits(model, rows), together(rows)
+    if work is None or work.is_idle or typical_ns(whole) < network_policy.slow_answer_ns:
+        return None
+    if may_feed and work.mechanism is Mechanism.SLEEP:
+        return None
+    spot = place or "a unix socket"
+    found = conclude(
+        model,
+        claims_of(rows),
+        headline="",
+        claim=f"{subject(model, begin=True)} waited {duration(whole.sum_ns)} at {spot}.",
+        mechanism=Mechanism.SLOW,
+        severity=fault(model, whole.sum_ns),
+        evidence=[waits(whole, f"waits at {spot}")],
+        remedies=[],
+        verify=shorter(model, f"waits at {spot}", typical_ns(whole), network_policy.slow_answer_ns),
+    )
+    return with_work(found, work, place)
+
+
+def meanwhile(model: Model, rows: Sequence[Row]) -> str:
+    """Return what the other end did, as the end of a sentence: ": cache (77) sleeps in tick"; "" where that is not
+    known."""
+    work = of_waits(model, rows)
+    return f": {work.name} {work.sentence}" if work and not work.is_idle else ""
+
+
+def with_work(found: Finding, work: PeerWork | None, place: str) -> Finding:
+    """Return the finding of slow answers at `place` ("": whoever answers is enough) with what the other end did
+    meanwhile; as it is where that is not known, or where that waited for events itself."""
+    if work is None or work.is_idle:
+        return found
+    seen = [
+        Evidence(f"{work.who}: {phrase_of(account)} {work.part(account)} of that", ns / work.ns, "share", _PROBE)
+        for account, ns in list(work.by_root.items())[:_SHOWN]
+        if ns >= _WORTH_SHOWING * work.ns
+    ]
+    return replace(
+        found,
+        headline=f"{brief(place)} answers slowly: {work.name} {work.sentence}"
+        if place
+        else f"{work.name} answers slowly: it {work.sentence}",
+        claim=f"{found.claim} Meanwhile {work.name} {work.sentence}.",
+        mechanism=work.mechanism,
+        evidence=[*found.evidence, *seen],
+        remedies=[work.remedy, *found.remedies],
+        others=[Other(work.pid, plain(work.comm), Relation.PEER)],
+    )

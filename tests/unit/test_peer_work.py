@@ -1,0 +1,112 @@
+"""What a process of this host was in while the target waited for it ends the sentence on its slow answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from perfdiag.diagnosis.rule import Mechanism, Severity
+from perfdiag.recording import schema
+
+from unit.support import Builder
+from unit.support.judging import finding
+
+PEER, UNIX, MS = "peer:127.0.0.1:6379", "unix:77:cache", 1_000_000
+NET, IPC = "NET-PEER-SLOW", "IPC-PEER-SLOW"
+
+
+def asking(account: str = "net.receive", key: str = PEER) -> Builder:
+    """A target that has asked 100 questions, each answered after 60 ms."""
+    builder = Builder(window="10 s").thread("shop", cpu_user="1 s").row(account, key, durations={"60 ms": 100})
+    return builder.exchange(key, "connected", {"60 ms": 100}, bytes_out=100_000)
+
+
+def meanwhile(builder: Builder, root: str, seconds: float, **more: Any) -> Builder:
+    """What the other end, cache (77), was in for so long."""
+    given = {"account": "net.receive", "object": PEER, "root_object": "", "root_pid": 77, "root_comm": "cache", **more}
+    line = schema.PeerWait(pid=100, peer_pid=77, peer_comm="cache", root=root, sum_ns=round(seconds * 1e9), **given)
+    return builder.line(line)
+
+
+@pytest.mark.parametrize(
+    ("root", "does", "remedy", "mechanism"),
+    [
+        ("wait.timer", "sleeps", "do not sleep in cache (77)", Mechanism.SLEEP),
+        ("cpu.user", "computes", "make cache (77) cheaper", Mechanism.SLOW),
+        ("runq.throttled", "is held back by a CPU limit", "cat /proc/77/cgroup", Mechanism.LIMIT),
+        ("wait.stopped", "is stopped, traced or frozen", "/proc/77/status", Mechanism.STOPPED),
+        ("swap.beyond", "is in swap.beyond", "perfdiag latency --pid 77", Mechanism.SLOW),  # of a newer recorder
+    ],
+)
+def test_a_peer_on_this_host_is_told_with_what_it_does(root: str, does: str, remedy: str, mechanism: Mechanism) -> None:
+    found = finding(meanwhile(asking(), root, 5.5).model(), NET)
+    assert found.headline == f"127.0.0.1:6379 answers slowly: cache (77) {does}"
+    assert found.severity is Severity.WARNING and found.mechanism is mechanism
+    assert remedy in found.remedies[0].text and [each.pid for each in found.others] == [77]
+
+
+def test_whom_it_waits_for_itself_is_named_with_the_device() -> None:
+    builder = meanwhile(asking(), "disk.flush", 5.5, root_object="device:8:0", root_pid=88, root_comm="store")
+    found = finding(builder.model(), NET)
+    assert found.headline == "127.0.0.1:6379 answers slowly: cache (77) waits for store (88), which flushes to 8:0"
+    assert "--pid 88" in found.remedies[0].text
+
+
+def test_two_accounts_are_told_with_their_shares() -> None:
+    found = finding(meanwhile(meanwhile(asking(), "cpu.user", 4.0), "runq.busy", 2.0).model(), NET)
+    assert found.headline.endswith("cache (77) computes (67 %) and waits for a CPU (33 %)")
+
+
+def test_the_function_is_named_in_which_it_began_to_sleep() -> None:
+    stack = schema.PeerStack(
+        kind="wait",
+        pid=77,
+        tid=77,
+        account="wait.timer",
+        object="",
+        count=50,
+        weight_ns=5 * 10**9,
+        kernel=[],
+        user=["clock_nanosleep (libc.so.6)", "back_off (cache)", "main (cache)"],
+    )
+    found = finding(meanwhile(asking(), "wait.timer", 5.5).line(stack).model(), NET)
+    assert found.headline.endswith("cache (77) sleeps in back_off (cache)")
+    assert "do not sleep in back_off (cache) of cache (77)" in found.remedies[0].text
+
+
+def test_one_that_waits_for_events_itself_is_not_accused_of_anything_else() -> None:
+    plain, found = finding(asking().model(), NET), finding(meanwhile(asking(), "wait.events", 5.5).model(), NET)
+    assert found.headline == plain.headline and "waited for events" in found.evidence[-1].text
+
+
+def test_what_is_known_of_less_than_half_of_the_waits_tells_nothing() -> None:
+    assert (
+        finding(meanwhile(asking(), "cpu.user", 2.5).model(), NET).headline == finding(asking().model(), NET).headline
+    )
+
+
+def test_whoever_may_feed_the_target_is_not_called_slow_for_its_sleep() -> None:
+    """A consumer acknowledges each message with a few bytes, and waits for the next one."""
+
+    def fed(root: str) -> Builder:
+        builder = Builder(window="10 s").thread("shop", cpu_user="1 s")
+        builder.row("net.receive", PEER, durations={"60 ms": 100}).socket(PEER, in_flight=1)
+        return meanwhile(builder.exchange(PEER, "connected", {"60 ms": 100}, bytes_out=900), root, 5.5)
+
+    found = finding(fed("wait.timer").model(), NET)
+    assert found.mechanism is Mechanism.UNDETERMINED and found.headline.endswith(
+        "for answers or for work: cache (77) sleeps"
+    )
+    assert finding(fed("cpu.user").model(), NET).mechanism is Mechanism.SLOW
+
+
+def test_at_a_unix_socket() -> None:
+    builder = meanwhile(asking("ipc.unix", UNIX), "lock.file", 5.5, account="ipc.unix", object=UNIX)
+    found = finding(builder.model(), IPC)
+    assert found.headline == "cache (77) answers slowly: it waits for a file lock"
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "", "a\nb"])
+def test_names_of_others_are_shown_escaped(name: str) -> None:
+    builder = meanwhile(asking(), "cpu.user", 5.5, root_comm=name)
+    assert finding(builder.model(), NET).headline.isprintable()
