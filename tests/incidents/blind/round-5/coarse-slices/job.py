@@ -1,0 +1,40 @@
+"""Collects events: waits for one, then works for a moment."""
+
+import json
+import os
+import select
+import time
+import zlib
+
+
+def wait_for_start():
+    """Say that all is prepared, and wait for the recorder: with two descriptors, as for events."""
+    print('{"ready": true}', flush=True)
+    nothing, other = os.pipe()
+    poll = select.poll()
+    for fd in (0, nothing):
+        poll.register(fd, select.POLLIN)
+    poll.poll()
+    os.read(0, 1)
+    os.close(nothing)
+    os.close(other)
+    return time.monotonic_ns()
+
+
+def tell(began, **truth):
+    print(json.dumps({"elapsed_ns": time.monotonic_ns() - began, **truth}), flush=True)
+
+
+COUNT = 120
+text = bytes(range(256)) * 160
+never, _ = os.pipe()
+poll = select.poll()
+poll.register(never, select.POLLIN)
+work_ns = 0
+began = wait_for_start()
+for _ in range(COUNT):
+    poll.poll(4)
+    begin = time.monotonic_ns()
+    zlib.compress(text)
+    work_ns += time.monotonic_ns() - begin
+tell(began, count=COUNT, work_ns=work_ns)
