@@ -1,4 +1,4 @@
-"""browsers.py PORT COUNT: so many browsers ask for a page, keep the connection until the server closes it, and come again."""
+"""browsers.py PORT COUNT: browsers ask for a page, keep the connection until the server closes it, and come again."""
 
 import socket
 import sys

@@ -1,4 +1,4 @@
-"""archive.py NAME: an archive with many symbolic links to absolute names, and as many hard links, as of /usr and /etc."""
+"""archive.py NAME: many symbolic links to absolute names, and as many hard links, as /usr and /etc have."""
 
 import io
 import sys
