@@ -5,9 +5,9 @@
  *
  * HOOKS   tp_btf irq_handler_entry, irq_handler_exit, softirq_entry, softirq_exit.
  * COST    two runs of a few instructions per interrupt, on every CPU; the clock is read on those that run the target.
- * CANNOT  tell who woke whom over loopback: packets are received in a softirq, even inside their sender's call.  Nor
- *         see the entry code of an interrupt and inter-processor interrupts: they stay in cpu.*, and so does the local
- *         timer, but for what cpu_samples times.
+ * CANNOT  tell who woke whom over loopback: packets are received in a softirq, even inside their sender's call (but see
+ *         wait/peer_time.bpf.h).  Nor see the entry code of an interrupt and inter-processor interrupts: they stay in
+ *         cpu.*, and so does the local timer, but for what cpu_samples times.
  */
 #include "core/maps.bpf.h"
 

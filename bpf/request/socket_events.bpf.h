@@ -206,7 +206,7 @@ static __always_inline void note_answered_here(const struct sock *sock, struct c
 	struct record *peer;
 	struct chain *chain;
 
-	if (!knobs.follows_peers || knobs.closing || connection->direction != DIRECTION_CONNECTED ||
+	if (!knobs.follows_peers || knobs.closing || connection->direction > DIRECTION_DATAGRAM ||
 	    connection->begun + WORTH_FOLLOWING_NS > now || !is_own_act(this_cpu(), sock) || !may_be_peer(task, 0) ||
 	    record_of(task))
 		return;

@@ -4,8 +4,8 @@
  *
  * HOOKS   iter/task, once, when the window is over.  What it gathers is found at sched_waking (wait/waker.bpf.h).
  * COST    one look-up of task storage a task of the host, at the end.
- * CANNOT  follow a wake-up from an interrupt, nor over loopback: packets are received in a softirq.  Waits under 20 us
- *         are not followed for what that would cost.
+ * CANNOT  follow a wake-up from an interrupt, nor between threads of the target over loopback: packets are received in a
+ *         softirq.  Waits under 20 us are not followed for what that would cost.
  */
 #include "wait/timeline.bpf.h"
 

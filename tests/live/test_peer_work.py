@@ -40,8 +40,9 @@ while True:
 """
 CLIENT = """
 import socket, sys
-path, port = sys.argv[1:]
+path, port, limit = sys.argv[1:]
 connection = socket.socket(socket.AF_UNIX if path else socket.AF_INET)
+connection.settimeout(float(limit) or None)  # where there is one, it waits in poll()
 connection.connect(path or ("127.0.0.1", int(port)))
 print(0, flush=True)
 while True:
@@ -94,15 +95,19 @@ def slow_peer(model: Model, id: str) -> Finding:
 
 
 @pytest.mark.parametrize("work", ["sleeps", "computes"])
+@pytest.mark.parametrize("limit", [0, 30], ids=["recv", "poll"])
 @pytest.mark.parametrize("kind", ["tcp", "unix"])
-def test_a_server_on_this_host(kind: str, work: str, tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
+def test_a_server_on_this_host(
+    kind: str, limit: int, work: str, tmp_path: Path, cleanup: Cleanup, attach: Attach
+) -> None:
     path = str(tmp_path / "socket") if kind == "unix" else ""
     pid, port = server(cleanup, work, path)
-    client, _ = cleanup.enter_context(running_server(CLIENT, path, port))
+    client, _ = cleanup.enter_context(running_server(CLIENT, path, port, limit))
     model = model_of(attach(client, duration_ns=2_000_000_000).wait())
     account = "ipc.unix" if path else "net.receive"
     assert model.ns(account) > 1_200_000_000, model.accounts
-    assert seen_ns(model, account, ROOT[work], pid) > 0.6 * model.ns(account), model.peer_waits
+    told = "wait.events" if limit else account
+    assert seen_ns(model, told, ROOT[work], pid) > 0.6 * model.ns(account), model.peer_waits
     found = slow_peer(model, "IPC-PEER-SLOW" if path else "NET-PEER-SLOW")
     assert f"({pid})" in found.headline and f" {work} in {work} " in found.headline, found.headline
 
@@ -110,7 +115,7 @@ def test_a_server_on_this_host(kind: str, work: str, tmp_path: Path, cleanup: Cl
 def test_whom_the_server_waits_for(cleanup: Cleanup, attach: Attach) -> None:
     behind, upstream = server(cleanup, "sleeps")
     pid, port = server(cleanup, "asks", "", upstream)
-    client, _ = cleanup.enter_context(running_server(CLIENT, "", port))
+    client, _ = cleanup.enter_context(running_server(CLIENT, "", port, 0))
     model = model_of(attach(client, duration_ns=2_000_000_000).wait())
     assert seen_ns(model, "net.receive", "wait.timer", behind) > 0.6 * model.ns("net.receive"), model.peer_waits
     headline = slow_peer(model, "NET-PEER-SLOW").headline
@@ -129,7 +134,7 @@ def test_calls_of_an_event_loop(cleanup: Cleanup, attach: Attach) -> None:
 
 def test_no_peer_is_looked_at_unless_that_is_wanted(cleanup: Cleanup, attach: Attach) -> None:
     pid, port = server(cleanup, "sleeps")
-    client, _ = cleanup.enter_context(running_server(CLIENT, "", port))
+    client, _ = cleanup.enter_context(running_server(CLIENT, "", port, 0))
     model = model_of(attach(client, duration_ns=1_000_000_000, only=True).wait())
     assert not model.peer_waits and not model.peer_stacks, pid
 
@@ -142,6 +147,6 @@ def test_threads_that_a_peer_starts_are_looked_at_too(cleanup: Cleanup, attach: 
         "        thread.start()\n        continue\n        connection.sendall",
     )
     pid, port = cleanup.enter_context(running_server(f"import threading\n{text}", "sleeps", "", 0))
-    client, _ = cleanup.enter_context(running_server(CLIENT, "", port))
+    client, _ = cleanup.enter_context(running_server(CLIENT, "", port, 0))
     model = model_of(attach(client, duration_ns=2_000_000_000).wait())
     assert seen_ns(model, "net.receive", "wait.timer", pid) > 0.6 * model.ns("net.receive"), model.peer_waits

@@ -155,8 +155,13 @@ class PeerWork:
 
 
 def of_waits(model: Model, rows: Sequence[Row]) -> PeerWork | None:
-    """Return what the other end of these waits was in; None where that is not known of half of their time."""
-    return _work(model, {(row.account, row.key) for row in rows}, total_ns(rows))
+    """Return what the other end of these waits was in; None where that is not known of half of their time.
+
+    Of waits in poll() the recorder knows no socket at their end, but calls that were answered meanwhile it does.
+    """
+    ns = total_ns(rows)
+    known = _work(model, {(row.account, row.key) for row in rows}, ns)
+    return known or _work(model, {(CALLS, row.key) for row in rows}, ns)
 
 
 def of_calls(model: Model, object: str, ns: int) -> PeerWork | None:

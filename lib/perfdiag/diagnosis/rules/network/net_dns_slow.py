@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured, shorter
+from perfdiag.diagnosis.evidence.local.peer_work import of_calls, of_waits, with_work
 from perfdiag.diagnosis.evidence.network.full_tables import full_table
 from perfdiag.diagnosis.evidence.network.peers import DNS_PORT, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
@@ -144,7 +145,7 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         claim += f" {len(hanging)} of the threads still waited at the end."
     uncounted = "" if server.lookups else "look-ups were not counted: repeated ones are recognized by their length"
     shared = "the part of each peer is estimated from the time of its calls" if requests_ns else ""
-    return conclude(
+    found = conclude(
         model,
         claimed({(RECEIVE, server.key): server.waited_ns}, requests_ns),
         headline=full.headline if full else f"Look-ups at {brief(name)} {'get lost' if server.loses else 'are slow'}",
@@ -159,6 +160,10 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         if server.loses
         else shorter(model, f"look-ups at {name}", _typical_ns(server), network_policy.slow_answer_ns),
     )
+    if server.loses:
+        return found
+    work = of_waits(model, server.rows) if server.rows else of_calls(model, server.key, server.took_ns)
+    return with_work(found, work, f"name server {name}")
 
 
 def _typical_ns(server: _Server) -> int:
