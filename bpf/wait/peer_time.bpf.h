@@ -56,6 +56,7 @@ struct peer_walk {
 	struct chain *other;
 	struct peer_wait_key key;
 	__u64 from, until; /* what is left of the wait */
+	__u32 slept;	   /* thread that answers when a timer has ended its wait for events, 0: none */
 };
 
 static __always_inline void add_peer_time(struct peer_walk *walk, __u32 root, __u64 object, __u32 tid, __u64 ns)
@@ -94,7 +95,10 @@ static long book_peer_segment(__u32 back, struct peer_walk *walk)
 	add_peer_time(walk, ACCOUNT_CPU_USER, 0, segment.tid, part_ns(&segment.merged, PART_RAN, ns));
 	add_peer_time(walk, ACCOUNT_RUNQ_BUSY, 0, segment.tid, part_ns(&segment.merged, PART_QUEUED, ns));
 	add_peer_time(walk, ACCOUNT_RUNQ_WAKING, 0, segment.tid, part_ns(&segment.merged, PART_WAKING, ns));
-	add_peer_time(walk, segment.way.root, segment.object, segment.tid, left);
+	add_peer_time(walk,
+		      segment.way.root == ACCOUNT_WAIT_EVENTS && segment.tid == walk->slept ? ACCOUNT_WAIT_TIMER
+											    : segment.way.root,
+		      segment.object, segment.tid, left);
 	walk->until = begin;
 	return begin <= walk->from;
 }
@@ -105,6 +109,12 @@ static __always_inline void book_peer(struct peer_walk *walk, struct record *pee
 
 	if (peer->state == STATE_RUNNING)
 		append_own(other, peer, ACCOUNT_CPU_USER, 0, now);
+	/*
+	 * An event loop that answers after its timer has gone off has slept, as by setTimeout().  One that was woken by
+	 * something else waited for that, however often its timers went off before.
+	 */
+	if (peer->by_time && peer->account == ACCOUNT_WAIT_EVENTS)
+		walk->slept = peer->tid;
 	walk->key.peer = peer->tgid;
 	walk->until = other->end < now ? other->end : now;
 	bpf_loop(CHAIN_SEGMENTS, book_peer_segment, walk, 0);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.report.contract import Verdict
 from perfdiag.report.verdict.computing import computes
 from perfdiag.report.verdict.sentences import Kind
@@ -121,3 +122,49 @@ def test_who_computes_while_requests_are_not_followed_is_told() -> None:
     told = verdict(builder)
     assert told.kind == Kind.CANNOT_TELL.value, told
     assert "Meanwhile 1 other thread (git) computed for 6.00 s, mostly in inflate (libz.so.1)" in told.text, told
+
+
+LOOKS = ["load (app)", "serve (app)"]
+
+
+@pytest.mark.parametrize("requests", [True, False])
+def test_own_code_and_the_kernels_are_one_work_below_a_function_of_both(requests: bool) -> None:
+    """Neither was most of the time: the report said that nothing was abnormal, and 600 files were read a request."""
+
+    def mixed(kernel_stack: list[str]) -> Builder:
+        ticks = {"user": "1500 ms", "kernel": "1500 ms"}
+        builder = Builder(comm="server").thread("worker", cpu_user="3 s", runq_waking="60 ms", **ticks)
+        builder.stack("cpu", user=["parse (app)", *LOOKS], count=100)
+        builder.stack("cpu", kernel=["do_sys_open"], user=kernel_stack, count=100)
+        for line in served(20, 153 * MS, {"cpu.user": 3 * S, "runq.waking": 60 * MS}) if requests else ():
+            builder.line(line)
+        return builder
+
+    found = verdict(mixed(["open64 (libc.so.6)", *LOOKS]))
+    assert "own code and the kernel's, below load (app) and serve (app)" in found.text, found.text
+    assert "below" not in verdict(mixed(["open64 (libc.so.6)", "rotate (app)"])).text
+
+
+@pytest.mark.parametrize(("ran", "who"), [("8 s", "zip"), ("1 s", "The target")])
+def test_the_program_that_works_for_a_script_is_named(ran: str, who: str) -> None:
+    """Of one that has less than four fifths of the CPU time nothing is said."""
+    builder = Builder(comm="sh").thread("sh", rest="wait.child").thread("cat", pid=102, tid=102, cpu_user="900 ms")
+    builder.thread("zip", pid=101, tid=101, cpu_user=ran, kernel=ran, user="1 ms")
+    builder.stack("cpu", kernel=["copy_page_to_iter"], user=["write (libc.so.6)"], count=100)
+    assert f"{who} computes in the kernel" in verdict(builder).text
+
+
+def test_where_the_walk_ends_the_scan_goes_on() -> None:
+    """Java's methods keep no frame pointers: behind the first of them nothing was named."""
+    user = ["StubRoutines (2) (libjvm.so)", "engineDigest (jit)"]
+    scan = ["left (jit)", "engineDigest (jit)", "doFinal (jit)", "deriveKey (jit)"]
+    builder = Builder(comm="java").thread("http", cpu_user="9 s").stack("cpu", user=user, scan=scan, count=100)
+    names = [each.name for each in CpuSamples(builder.model()).hot_path()]
+    assert "deriveKey (jit)" in names and "left (jit)" not in names
+
+
+def test_functions_of_the_systems_libraries_are_no_callers_of_the_kernel() -> None:
+    builder = Builder().thread("app", cpu_user="9 s", kernel="9 s")
+    scan = ["_int_memalign (libc.so.6)", "load_pixels (libimage.so.6)"]
+    builder.stack("cpu", kernel=["filemap_read"], user=["pread (libc.so.6)"], scan=scan, count=100)
+    assert CpuSamples(builder.model()).entrances() == ["pread (libc.so.6)", "load_pixels (libimage.so.6)"]

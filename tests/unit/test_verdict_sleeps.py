@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from perfdiag.diagnosis.evidence.idle.sleeps import sleep
 from perfdiag.diagnosis.rule import Mechanism, Severity
@@ -297,3 +299,19 @@ def test_a_script_sleeps_by_the_program_that_it_starts_again_and_again() -> None
         builder.thread("sleep", pid=200 + number, wall="500 ms", exited=True, rest="wait.timer")
     asleep = sleep(builder.model())
     assert asleep and asleep.headline == "15 threads (sleep) sleep 7.50 s of 7.50 s on a timer"
+
+
+def test_a_script_is_asked_about_its_jobs_and_not_about_its_pauses() -> None:
+    """`while :; do zip ...; sleep 0.5; done`: the report spoke of sleep alone."""
+
+    def script(job: str) -> str:
+        builder = Builder(comm="sh").thread("sh", rest="wait.child")
+        builder.thread("zip", pid=101, tid=101, cpu_user=job, wall="2 s", exited=True)
+        for pid in (102, 103):
+            builder.thread("sleep", pid=pid, tid=pid, rest="wait.timer", wall="3 s", exited=True)
+        model = builder.model()
+        computes = replace(finding("CPU-BOUND", {"cpu.user": model.ns("cpu.user")}, "It runs."), severity=Severity.INFO)
+        return verdict(model, computes)[1]
+
+    assert script("1900 ms").startswith("It is computing")
+    assert script("500 ms").startswith("2 threads (sleep) sleep")  # a twentieth of the window

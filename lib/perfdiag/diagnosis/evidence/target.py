@@ -4,13 +4,16 @@ import re
 import shlex
 from pathlib import PurePosixPath
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import LONGEST_TYPED, printable
 from perfdiag.common.units import short
+from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
-from perfdiag.diagnosis.significance import attempt
+from perfdiag.diagnosis.significance import attempt, plain
 from perfdiag.facts.cpu_sets import Cpus, cpu_list
 from perfdiag.facts.host_facts import CpuGroup
 from perfdiag.facts.process import IDLE_POLICY
+from perfdiag.model.ledger.thread_totals import UNLISTED
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 
@@ -22,6 +25,19 @@ def subject(model: Model, *, begin: bool = False) -> str:
     """Return what sentences are about, "the target" or "this host"; with a capital letter where it begins one."""
     name = "the target" if model.host is None else "this host"
     return name.capitalize() if begin else name
+
+
+def who_computes(model: Model) -> str:
+    """Return the command that has most of the CPU time, with a capital letter where it is the target: of a script that
+    starts programs, the one that works."""
+    if model.host is not None:
+        return subject(model, begin=True)
+    by_name = sums_by_key((thread.comm, thread.ns(*CPU)) for thread in model.threads)
+    name, ns = by_name.most_common(1)[0] if by_name else ("", 0)
+    several = sum(thread.processes for thread in model.threads) > 1
+    most = several and ns >= cpu_policy.one_command_share * sum(by_name.values()) > 0
+    own = {target.comm for target in model.header.targets}
+    return plain(name) if most and name not in own and name != UNLISTED else subject(model, begin=True)
 
 
 def again(model: Model, *more: str) -> str:

@@ -80,6 +80,10 @@ class CpuPolicy(Family):
         50,
         "With fewer samples the half width of a share exceeds 14 points: too wide to name a function.",
     )
+    one_command_share = share(
+        0.8,
+        "Of several commands the one that has so much of the CPU time is the one that works.",
+    )
     hot_spot_share = share(
         0.5,
         "What most of the CPU samples stand in is what the target computes: a function, a library or a purpose.",

@@ -10,6 +10,14 @@ class IdlePolicy(Family):
         0.99,
         "A thread that was blocked or idle for 99 % of its life did nothing in the window.",
     )
+    pause_busy_share = share(
+        0.05,
+        "A process that ran for less of its life did nothing but sleep.",
+    )
+    job_share = share(
+        0.1,
+        "A script whose jobs take a tenth of the window is asked about for these, not for its pauses between them.",
+    )
     sleep_beside_faults_share = share(
         0.1,
         "A sleep of so much of the window is told beside faults.",

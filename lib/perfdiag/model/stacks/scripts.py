@@ -41,12 +41,17 @@ def code(stack: schema.Stack) -> list[str]:
     """Return the frames of user space that tell which code this is, innermost first.
 
     Below the function that the CPU was in are those of the script, if there is one: what else is on the stack of an
-    interpreter belongs to it.  Where the walk lost the callers, they are what a scan of the stack found.
+    interpreter belongs to it.  Where the walk lost the callers, they are what a scan of the stack found; where it lost
+    them further out, what the scan found behind the last function of the walk.
     """
     if script := functions(stack):
         return [*stack.user[:1], *script]
-    lost = stack.scan and len(walked(stack.user)) < 2
-    return [*stack.user[:1], *stack.scan] if lost else list(stack.user)
+    if stack.scan and len(walked(stack.user)) < 2:
+        return [*stack.user[:1], *stack.scan]
+    last = stack.user[-1] if stack.user else ""
+    if last in stack.scan:
+        return [*stack.user, *stack.scan[stack.scan.index(last) + 1 :]]
+    return list(stack.user)
 
 
 def stands_in(stack: schema.Stack, interpreters: Collection[str]) -> str:

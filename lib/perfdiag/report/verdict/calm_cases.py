@@ -184,9 +184,11 @@ def _advice(it: Situation) -> str:
 
 def _works(it: Situation) -> bool:
     """Return whether it works for so much of the window that this is what its user waits for, whoever sleeps beside:
-    for half of it, or for a quarter if most of that work is explained."""
+    for half of it, or for a quarter if most of that work is explained, or a tenth where only pauses lie between."""
     part = it.model.busy_ns / it.model.window_ns if it.model.window_ns else 0.0
     known = bool(it.largest) and it.largest[0].share >= MOST
+    if it.sleep and it.sleep.between_jobs:
+        return part >= idle_policy.job_share
     return part >= (WORKS if known else MOST)
 
 

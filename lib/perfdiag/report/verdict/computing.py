@@ -26,7 +26,7 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     if first is None or first.id not in (OWN, KERNEL, STATEMENT) or first.share < MOST:
         return ""
     whole = "request time" if model.request_time else "busy time"
-    samples = CpuSamples(model)
+    samples = _of_serving(model)
     where = _where(samples, kernel=first.id == KERNEL)
     news = mostly_unasked(model)
     listened = f" {news.told}." if news else ""
@@ -35,6 +35,32 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     garbage = ", much of it garbage collection" if collection(model, samples) else ""
     code = f"own code{garbage}{f' ({where})' if where else ''}"
     return f"It is computing: {share(first.share)} of {whole} is {code}.{listened}"
+
+
+def computes_in_both(model: Model) -> str:
+    """Return that the target mostly computes, and below which of its functions, where neither its own code nor the
+    kernel's is most of the time, but both together are; "" otherwise, or where no function of its own is below both."""
+    both = _share_of_requests(model, *CPU) if model.request_time else model.share(*CPU)
+    samples = _of_serving(model)
+    path = [each.name for each in samples.hot_path() if each.part.share - each.part.error > MOST][:SHOWN]
+    if both < MOST or not path:
+        return ""
+    whole = "request time" if model.request_time else "busy time"
+    return f"It is computing: {share(both)} of {whole} is own code and the kernel's, below {' and '.join(path)}."
+
+
+def _share_of_requests(model: Model, *accounts: str) -> float:
+    time = model.request_time
+    return sum(time.accounts.get(name, 0) for name in accounts) / time.ns if time and time.ns else 0.0
+
+
+def _of_serving(model: Model) -> CpuSamples:
+    """Return the samples of the threads that read requests, where most CPU time is theirs: what compiles or collects
+    garbage beside them is not what requests wait for."""
+    samples = CpuSamples(model)
+    readers = {each.tid for each in model.threads if each.requests_read}
+    serving = CpuSamples(model, tids=readers) if model.request_time and readers else samples
+    return serving if serving.count >= max(cpu_policy.samples_for_function, MOST * samples.count) else samples
 
 
 def computes_beside(model: Model, waited_ns: int) -> str:

@@ -10,7 +10,7 @@ from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import PARKED, phrase_of
 from perfdiag.report.verdict import clear_of_fault, concerned_requests
 from perfdiag.report.verdict.cases import Case
-from perfdiag.report.verdict.computing import computes, computes_beside
+from perfdiag.report.verdict.computing import computes, computes_beside, computes_in_both
 from perfdiag.report.verdict.outstanding_calls import outstanding_calls
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
@@ -189,6 +189,8 @@ def _no_fault(it: Requests) -> list[str]:
     if it.most_is_no_fault:
         first = [nothing] if it.missed else []
         return [*first, *map(told, it.profile), *([] if first else [nothing]), *it.answers, CLIENTS_LOOK]
+    if not it.missed and (both := computes_in_both(it.model)):
+        return [both, nothing, *it.answers, CLIENTS_LOOK]
     return [nothing, *it.answers, it.most, CLIENTS_LOOK, *map(told, it.profile)]
 
 

@@ -17,7 +17,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report.verdict import clear_of_fault
-from perfdiag.report.verdict.computing import computes
+from perfdiag.report.verdict.computing import computes, computes_in_both
 from perfdiag.report.verdict.sentences import (
     left_unread,
     next_step,
@@ -208,9 +208,14 @@ class Situation:
         return [*self.doubts, clear_of_fault.asked(self.model), self.busy]
 
     @property
+    def _computes_in_both(self) -> str:
+        most = any(each.share >= LEADING for each in self.largest)
+        return "" if most else computes_in_both(self.model)
+
+    @property
     def busiest(self) -> list[str]:
         """What most of the busy time is."""
-        if computing := computes(self.model, self.largest):
+        if computing := computes(self.model, self.largest) or self._computes_in_both:
             return [computing]
         return [*map(told, self.largest), *_hottest(self.largest)] or [_largest_account(self.model)]
 

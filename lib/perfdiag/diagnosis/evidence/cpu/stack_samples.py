@@ -200,10 +200,13 @@ class CpuSamples:
 
     def entrances(self, number: int = 2) -> list[str]:
         """Return through which functions of user space most samples of the kernel came, innermost first: as a rule the
-        C library's for a system call, and who called that."""
+        C library's for a system call, and who called that; other functions of the system's libraries only where there
+        is nothing else."""
         kernel = [stack for stack in self.stacks if stack.kernel]
         inside = [(map(readable, filter(is_named, scripts.code(stack))), stack.count) for stack in kernel]
-        return _common(inside, sum(stack.count for stack in kernel))[:number]
+        found = _common(inside, sum(stack.count for stack in kernel))
+        own = [name for name in found[1:] if not of_system(name)]
+        return [*found[:1], *(own or found[1:])][:number]
 
     def named(self) -> float:
         """Return the share of user-space samples whose innermost function has a name."""

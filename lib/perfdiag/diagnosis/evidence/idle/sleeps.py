@@ -48,6 +48,7 @@ class Sleep:
     function: str  # "backoff (app)", "" where no stack tells
     look: str  # "COMMAND shows where", if `function` does not; "" where it does, or nobody is left to be looked at
     serves: bool  # whether the longest sleeper reads requests
+    between_jobs: bool  # they are processes that do nothing else, while another one waits for them to end
     besides: str  # the account in which the longest sleeper waits for others too, "" where it does not
 
     @property
@@ -103,8 +104,15 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
         function=function,
         look=f"{command} shows where" if command else "",
         serves=bool(first.requests_read),
+        between_jobs=_are_between_jobs(sleepers, parent),
         besides=max((a for a in _TALKS if first.ns(a)), key=lambda account: first.ns(account), default=""),
     )
+
+
+def _are_between_jobs(sleepers: Sequence[ThreadLedger], parent: Sequence[ThreadLedger]) -> bool:
+    """Return whether the sleepers are children for which a script waits, and that hardly ran: its pauses."""
+    hardly_ran = all(busy_ns_of(t) < idle_policy.pause_busy_share * t.wall_ns for t in sleepers)
+    return bool(parent) and hardly_ran and all(t.processes == t.threads for t in sleepers)
 
 
 def _talks(thread: ThreadLedger) -> bool:

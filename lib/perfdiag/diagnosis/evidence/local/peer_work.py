@@ -226,10 +226,13 @@ def idle_evidence(model: Model, rows: Sequence[Row]) -> list[Evidence]:
     return [Evidence(text, work.idle_ns / work.ns, "share", _PROBE)]
 
 
-def slow_by_its_work(model: Model, rows: Sequence[Row], place: str, *, may_feed: bool = False) -> Finding | None:
+def slow_by_its_work(
+    model: Model, rows: Sequence[Row], place: str, does: str = "", *, may_feed: bool = False
+) -> Finding | None:
     """Return the finding of waits for answers at `place` of which it is known what the other end did; None where it is
     not, where that waited for events itself, or where answers are fast.
 
+    `does`: what that fails to do, as in `with_work`.
     `may_feed`: what came may be no answers, but one thing after the other that the target acknowledges. Whoever sleeps
     between these is as fast as it wants to be.
     """
@@ -238,19 +241,18 @@ def slow_by_its_work(model: Model, rows: Sequence[Row], place: str, *, may_feed:
         return None
     if may_feed and work.mechanism is Mechanism.SLEEP:
         return None
-    spot = place or "a unix socket"
     found = conclude(
         model,
         claims_of(rows),
         headline="",
-        claim=f"{subject(model, begin=True)} waited {duration(whole.sum_ns)} at {spot}.",
+        claim=f"{subject(model, begin=True)} waited {duration(whole.sum_ns)} at {place}.",
         mechanism=Mechanism.SLOW,
         severity=fault(model, whole.sum_ns),
-        evidence=[waits(whole, f"waits at {spot}")],
+        evidence=[waits(whole, f"waits at {place}")],
         remedies=[],
-        verify=shorter(model, f"waits at {spot}", typical_ns(whole), network_policy.slow_answer_ns),
+        verify=shorter(model, f"waits at {place}", typical_ns(whole), network_policy.slow_answer_ns),
     )
-    return with_work(found, work, place)
+    return with_work(found, work, place, does)
 
 
 def meanwhile(model: Model, rows: Sequence[Row]) -> str:
@@ -260,9 +262,12 @@ def meanwhile(model: Model, rows: Sequence[Row]) -> str:
     return f": {work.name} {work.sentence}" if work and not work.is_idle else ""
 
 
-def with_work(found: Finding, work: PeerWork | None, place: str) -> Finding:
-    """Return the finding of slow answers at `place` ("": whoever answers is enough) with what the other end did
-    meanwhile; as it is where that is not known, or where that waited for events itself."""
+def with_work(found: Finding, work: PeerWork | None, place: str, does: str = "") -> Finding:
+    """Return the finding of slow answers at `place` with what the other end did meanwhile; as it is where that is not
+    known, or where that waited for events itself.
+
+    `does`: what that process does slowly, where it is the subject and not the place: "answers slowly".
+    """
     if work is None or work.is_idle:
         return found
     seen = [
@@ -272,9 +277,9 @@ def with_work(found: Finding, work: PeerWork | None, place: str) -> Finding:
     ]
     return replace(
         found,
-        headline=f"{brief(place)} answers slowly: {work.name} {work.sentence}"
-        if place
-        else f"{work.name} answers slowly: it {work.sentence}",
+        headline=f"{work.name} {does}: it {work.sentence}"
+        if does
+        else f"{brief(place)} answers slowly: {work.name} {work.sentence}",
         claim=f"{found.claim} Meanwhile {work.name} {work.sentence}.",
         mechanism=work.mechanism,
         evidence=[*found.evidence, *seen],

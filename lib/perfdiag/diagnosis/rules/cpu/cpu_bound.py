@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, called_by,
 from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.requests.unasked_sends import Unasked, mostly_unasked
-from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject
+from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject, who_computes
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
@@ -96,7 +96,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
     return conclude(
         model,
         {"cpu.user": ns},
-        headline=f"{subject(model, begin=True)} computes{f'; {news.told}' if news else where}",
+        headline=f"{who_computes(model)} computes{f'; {news.told}' if news else where}",
         claim=claim,
         mechanism=Mechanism.WORK,
         departs=False,

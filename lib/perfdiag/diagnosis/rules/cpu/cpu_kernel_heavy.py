@@ -14,7 +14,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import (
 )
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less, part_under
-from perfdiag.diagnosis.evidence.target import CPU, again, subject
+from perfdiag.diagnosis.evidence.target import CPU, again, subject, who_computes
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, general_policy
 from perfdiag.diagnosis.rule import (
@@ -138,7 +138,7 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
     return conclude(
         model,
         {"cpu.kernel": kernel},
-        headline=f"{subject(model, begin=True)} computes in the kernel{_for_what(samples, found)}",
+        headline=f"{who_computes(model)} computes in the kernel{_for_what(samples, found)}",
         claim=(
             f"{subject(model, begin=True)} spends {percent(kernel / model.busy_ns)} of its busy time in the"
             f" kernel{mostly}."

@@ -10,6 +10,7 @@ from perfdiag.diagnosis.evidence.local.peer_work import meanwhile, slow_by_its_w
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.pipelines import UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
+from perfdiag.diagnosis.evidence.requests.fast_answers import is_fast_server
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import cpu_ns, subject
 from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
@@ -81,6 +82,7 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
 def _together(model: Model, outside: list[list[Row]]) -> list[list[Row]]:
     """Return the waits by what is told in one finding: ends of which none is worth one, and pipes of which nobody knows
     the other end, as of a process for each request, unless one of them has half of the waiting."""
+    outside = _by_writer(model, outside)
     large = [rows for rows in outside if worth(model, total_ns(rows))]
     small = [row for rows in outside if not worth(model, total_ns(rows)) for row in rows]
     named = {id(rows) for rows in large if rows[0].account != PIPE or _waker(rows)}
@@ -88,6 +90,17 @@ def _together(model: Model, outside: list[list[Row]]) -> list[list[Row]]:
     alone = [rows for rows in large if id(rows) in named or 2 * total_ns(rows) >= whole_ns]
     pooled = [row for rows in large if id(rows) not in named and 2 * total_ns(rows) < whole_ns for row in rows]
     return [*alone, *([pooled] if pooled else []), small]
+
+
+def _by_writer(model: Model, outside: list[list[Row]]) -> list[list[Row]]:
+    """Return the waits with those together that requests wait for at several pipes of one process."""
+    of_one: dict[int, list[Row]] = {}
+    for rows in outside:
+        pid = rows[0].waker_pid if rows[0].account == PIPE and _in_requests(model, rows) else 0
+        if pid:
+            of_one.setdefault(pid, []).extend(rows)
+    pooled = {id(row) for rows in of_one.values() for row in rows}
+    return [*of_one.values(), *(rows for rows in outside if id(rows[0]) not in pooled)]
 
 
 def _waker(rows: list[Row]) -> int:
@@ -118,7 +131,8 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     in_request = _in_requests(model, rows)
     owed = writes or in_request
     may_feed = not owed and (not asked or may_acknowledge(model, calls_to(model, keys)))
-    known = slow_by_its_work(model, rows, _spot(rows), may_feed=may_feed) if slow and (asked or owed) else None
+    does = _does_slowly(rows, writes=writes)
+    known = slow_by_its_work(model, rows, _spot(rows), does, may_feed=may_feed) if slow and (asked or owed) else None
     if slow and (known or may_feed):
         return known or _work_or_answer(model, rows, waker, measure, asked=asked)
     sleeping = bool(in_turn) and mostly_sleeps(_done_by_others(model, rows))
@@ -228,6 +242,8 @@ def _in_requests(model: Model, rows: list[Row]) -> bool:
     request needs.  The time in requests is known by account only, so waits at other ends are taken off it."""
     time, account = model.request_time, rows[0].account
     in_requests_ns = time.accounts.get(account, 0) if time else 0
+    if time and 2 * in_requests_ns >= time.ns and not is_fast_server(model):
+        return True  # whatever threads wait there for at other times
     elsewhere_ns = model.ns(account) - total_ns(rows)
     return 2 * (in_requests_ns - elsewhere_ns) >= total_ns(rows) > 0
 
@@ -269,10 +285,18 @@ def _place(model: Model, rows: list[Row], waker: int) -> str:
 
 
 def _spot(rows: list[Row]) -> str:
-    """Return where is waited, without who is at the other end; "": at unix sockets."""
-    if len({row.key for row in rows}) > 1 or maker_pid(rows[0].key):
-        return "" if rows[0].account == UNIX else "pipes"
-    return plain(rows[0].object) or "an unnamed socket"
+    """Return where is waited, without who is at the other end."""
+    number = len({row.key for row in rows})
+    if rows[0].account == UNIX:
+        return "a unix socket" if number == 1 else "unix sockets"
+    return f"{number} pipes" if number > 1 else plain(rows[0].object) or "a pipe"
+
+
+def _does_slowly(rows: list[Row], *, writes: bool) -> str:
+    """Return what who is at the other end does slowly."""
+    if rows[0].account == UNIX:
+        return "answers slowly"
+    return f"reads slowly from {_spot(rows)}" if writes else f"writes slowly to {_spot(rows)}"
 
 
 def _made(rows: list[Row]) -> str:
