@@ -68,6 +68,7 @@ MOUNT_OPTIONS = (
     MountOption(_NFS_TYPES, "acdirmax=", _NFS_NAMES, "attributes are hardly cached", below=3),
     MountOption(_NFS_TYPES, "lookupcache=none", _NFS_NAMES, "the server is asked for each name again"),
     MountOption(_NFS_TYPES, "lookupcache=pos", _NFS_NAMES, "the server is asked again for names that do not exist"),
+    MountOption(_NFS_TYPES, "nordirplus", _NFS_NAMES, "reading a directory brings no attributes: each costs a call"),
     MountOption(_NFS_TYPES, "rsize=", ("nfs.read",), "each read asks for little", below=65536),
     MountOption(_NFS_TYPES, "wsize=", _NFS_WRITE, "each write carries little", below=65536),
     MountOption(_NFS_TYPES, "vers=2", _NFS, "an old protocol with small pieces and without commits"),

@@ -12,6 +12,7 @@ from perfdiag.diagnosis.settings.boot_options import boot_options
 from perfdiag.diagnosis.settings.interfaces import interfaces
 from perfdiag.diagnosis.settings.kernel_settings import kernel_settings, used_up
 from perfdiag.diagnosis.settings.mount_options import mount_options
+from perfdiag.diagnosis.settings.network_counters import network_counters
 from perfdiag.diagnosis.settings.processes import processes
 from perfdiag.diagnosis.settings.unusual import Unusual
 from perfdiag.model.model import Model, once
@@ -25,6 +26,7 @@ _SOURCES: Sequence[Callable[[Model], Iterable[Unusual]]] = (
     block_devices,
     processes,
     interfaces,
+    network_counters,
     used_up,
     kernel_settings,
     boot_options,
