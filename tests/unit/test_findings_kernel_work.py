@@ -56,7 +56,7 @@ def advice(builder: Builder) -> list[str]:
         ("do_coredump", "coredumpctl"),
         ("nft_do_chain", "nft list ruleset"),
         ("__audit_syscall_entry", "auditctl -l"),
-        (FILTERS, "auditctl -l"),
+        (FILTERS, "grep Seccomp"),
         ("do_sys_poll", "epoll"),
         ("do_sched_yield", "sched_yield"),
         ("pipe_write", "64 KiB"),

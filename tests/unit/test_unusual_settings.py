@@ -45,6 +45,9 @@ def busy_with(accounts: tuple[str, ...]) -> Builder:
 
 USUAL = {
     "sched_rt_runtime_us": ("950000", "-1"),
+    "base_slice_ns": ("3000000", "100000000"),
+    "min_granularity_ns": ("3000000", "100000000"),
+    "wakeup_granularity_ns": ("4000000", "150000000"),
     "boost": ("1", "0"),
     "max_perf_pct": ("100", "60"),
     "tcp_rmem": ("4096\t131072\t6291456", "4096\t16384\t65536"),

@@ -100,6 +100,7 @@ const struct fact_rule host_rules[] = {
 	  "numa_balancing threads-max pid_max sched_rt_runtime_us sched_rt_period_us "
 	  "sched_autogroup_enabled",
 	  .phases = B },
+	{ "/sys/kernel/debug/sched", "base_slice_ns min_granularity_ns wakeup_granularity_ns", .phases = B },
 	{ "/proc/sys/fs", "nr_open aio-nr aio-max-nr", .phases = B },
 	{ "/proc/sys/net/netfilter", "nf_conntrack_max", .phases = B },
 	{ "/proc/sys/net/ipv4/neigh/default", "gc_thresh3", .phases = B },

@@ -216,6 +216,14 @@ class NetworkPolicy(Family):
         "A round trip of twice the shortest one means that packets queue on the way; on one host it means "
         "that two programs take turns on the CPUs.",
     )
+    slow_start_rounds = count(
+        3,
+        "What takes fewer round trips from a window of ten segments (100 KB) is no matter of the window.",
+    )
+    slow_start_variation_factor = factor(
+        1.5,
+        "Beyond the round trips that a transfer takes, this much is acknowledgements and the peer's own work.",
+    )
     small_window_segments = count(
         20,
         "Twice the window that every connection begins with: below it a connection is held by its start, "

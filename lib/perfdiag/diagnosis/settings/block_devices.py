@@ -41,9 +41,9 @@ class DeviceLayer:
 QUEUE_SETTINGS = (
     QueueSetting("queue/read_ahead_kb", at_least(128), _READS, "files are read in small requests"),
     QueueSetting("queue/read_ahead_kb", at_most(4096, "128"), _READS, "a small read takes much along", True),
+    QueueSetting("queue/max_sectors_kb", at_least(128, "more"), DISK, "large requests are split", True),
     QueueSetting("queue/nr_requests", at_least(32, "64 or more"), DISK, "few requests are queued at a time", True),
     QueueSetting("queue/nomerges", at_most(0), DISK, "requests that follow each other are not joined", True),
-    QueueSetting("queue/max_sectors_kb", at_least(128, "more"), DISK, "large requests are split", True),
     QueueSetting("device/queue_depth", at_least(4, "31 or more"), DISK, "the disk gets few requests at a time"),
     QueueSetting(
         "device/state", one_of("running", "live", "Connected"), DISK, "requests wait or fail there", False, False

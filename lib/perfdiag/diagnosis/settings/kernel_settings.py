@@ -86,6 +86,19 @@ CPUS = (
     _sysctl(
         "kernel.sched_rt_runtime_us", at_least(0, "950000"), RUN_QUEUE, "real-time threads may keep a CPU for good"
     ),
+    *(
+        KernelSetting(
+            f"/sys/kernel/debug/sched/{name}_ns",
+            at_most(20_000_000, usually),
+            RUN_QUEUE,
+            "whoever wakes up waits until others have used up long slices",
+        )
+        for name, usually in (
+            ("base_slice", "3000000"),
+            ("min_granularity", "3000000"),
+            ("wakeup_granularity", "4000000"),
+        )
+    ),
     KernelSetting("/sys/devices/system/cpu/cpufreq/boost", at_least(1), CPU, "CPUs never go above their nominal clock"),
     KernelSetting(
         "/sys/devices/system/cpu/intel_pstate/no_turbo", at_most(0), CPU, "CPUs never go above their nominal clock"

@@ -47,6 +47,12 @@ AWAITED = (
         " that keeps a delegation of the file",
     ),
     Kind(
+        "until modprobe has looked for a kernel module",
+        ("__request_module", "call_usermodehelper_exec"),
+        "find what it asks for (perfdiag latency --stacks --full; journalctl -k; grep -rE 'install|blacklist'"
+        " /etc/modprobe.d): load that module at boot, or let the program not ask for it",
+    ),
+    Kind(
         "until another process gives up its file lease",
         ("__break_lease",),
         "find who holds leases: grep -E 'LEASE|DELEG' /proc/locks (a file server, nfsd), and why they answer late;"
@@ -187,10 +193,15 @@ KINDS = (
         " use sets",
     ),
     Kind(
-        "auditing or filtering system calls",
-        ("audit_", "__audit_", "__seccomp_filter", "seccomp_", FILTERS),
-        "find the audit or seccomp rules (auditctl -l; grep Seccomp /proc/PID/status), and narrow those that match"
-        " every call",
+        "auditing system calls",
+        ("audit_", "__audit_"),
+        "narrow the audit rules that are tried at every call: auditctl -l lists them, in their order",
+    ),
+    Kind(
+        "filtering system calls",
+        ("__seccomp_filter", "seccomp_", FILTERS),
+        "find who sets seccomp filters (grep Seccomp /proc/PID/status; a container engine, systemd), and let them"
+        " decide in fewer instructions",
     ),
     Kind(
         "creating and ending processes",
