@@ -207,8 +207,8 @@ static __always_inline void note_answered_here(const struct sock *sock, struct c
 	struct chain *chain;
 
 	if (!knobs.follows_peers || knobs.closing || connection->direction > DIRECTION_DATAGRAM ||
-	    connection->begun + WORTH_FOLLOWING_NS > now || !is_own_act(this_cpu(), sock) || !may_be_peer(task, 0) ||
-	    record_of(task))
+	    connection->begun + WORTH_FOLLOWING_NS > now || !may_be_peer(task, 0) || record_of(task) ||
+	    !is_sent_here(task, this_cpu(), sock))
 		return;
 	peer = peer_or_ask(task, connection->begun, now);
 	chain = peer ? chain_of(task) : NULL;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What was a process outside of the target in while that waited for it? */
 #pragma once
+#include "wait/call.bpf.h"
 #include "wait/peer_record.bpf.h"
 
 #define WORTH_A_PEER_NS 1000000 /* a wait of less is no reason to look at who ends it */
 
-/* Are both ends of a socket on this host? */
+/* Are both ends of a socket on this host?  An address of zeroes is nobody's. */
 static __always_inline bool is_from_here(const struct sock *sock)
 {
 	__u64 there[2], here[2];
@@ -14,25 +15,55 @@ static __always_inline bool is_from_here(const struct sock *sock)
 	switch (LOAD(sock, sock, __sk_common.skc_family)) {
 	case AF_INET:
 		peer = LOAD(sock, sock, __sk_common.skc_daddr);
-		return (peer & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000) ||
-		       peer == LOAD(sock, sock, __sk_common.skc_rcv_saddr);
+		return peer && ((peer & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000) ||
+				peer == LOAD(sock, sock, __sk_common.skc_rcv_saddr));
 	case AF_INET6:
 		BPF_CORE_READ_INTO(&there, sock, __sk_common.skc_v6_daddr);
 		BPF_CORE_READ_INTO(&here, sock, __sk_common.skc_v6_rcv_saddr);
-		return there[0] == here[0] && there[1] == here[1];
+		return (there[0] | there[1]) && there[0] == here[0] && there[1] == here[1];
+	}
+	return false;
+}
+
+static __always_inline __u32 class_of_call_of(struct task_struct *task)
+{
+	struct call call;
+	__u64 number;
+
+	read_call(task, &call);
+	number = call.number;
+	barrier_var(number); /* or the compiler compares parts of it, and the verifier knows no bound of the whole */
+	if (number >= 512)
+		return SYSCALL_NONE;
+	return call.i386 ? syscall_classes_i386[number] : syscall_classes[number];
+}
+
+/* Is a task in a call that hands data on?  Who sends a signal, or was interrupted while it computes, is in none. */
+static __always_inline bool is_sending(struct task_struct *task)
+{
+	switch (class_of_call_of(task)) {
+	case SYSCALL_FD_WRITE:
+	case SYSCALL_SEND:
+	case SYSCALL_SENDFILE:
+	case SYSCALL_SPLICE:
+	case SYSCALL_TEE:
+	case SYSCALL_URING: return true;
 	}
 	return false;
 }
 
 /*
- * Is it the current task that acts, and none that was interrupted?  What it sends over loopback arrives in a softirq within
- * its own call: `sock` is where (NULL: not known).  Only where packets are steered to another CPU is that somebody else's.
+ * Is something to read at a socket by what the current task sends?  Over loopback that arrives in a softirq within its own
+ * call.  A softirq that comes with an interrupt, such as a timer's that sends a late acknowledgement, or what was paced,
+ * runs in whoever had the CPU: mostly in no such call.
  */
-static __always_inline bool is_own_act(const struct cpu_state *cpu, const struct sock *sock)
+static __always_inline bool is_sent_here(struct task_struct *task, const struct cpu_state *cpu, const struct sock *sock)
 {
-	if (!cpu || !cpu->interrupts)
-		return cpu != NULL;
-	return cpu->interrupts == IN_SOFTIRQ && sock && is_from_here(sock);
+	if (!cpu || !is_sending(task))
+		return false;
+	if (LOAD(sock, sock, __sk_common.skc_family) == AF_UNIX)
+		return !cpu->interrupts;
+	return cpu->interrupts == IN_SOFTIRQ && is_from_here(sock);
 }
 
 /* Asks user space to meet the threads of a process, which takes what may not be done here. */

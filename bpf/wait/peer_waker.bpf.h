@@ -19,6 +19,21 @@ static __always_inline bool waits_for_peer(const struct record *record)
 	return false;
 }
 
+/* Does the current task end the wait of a thread?  Signals end it, too, and so does time. */
+static __always_inline bool ends_wait(const struct record *record, struct task_struct *waker,
+				      const struct cpu_state *cpu)
+{
+	switch (record->account) {
+	case ACCOUNT_NET_RECEIVE:
+		return record->awaited > AWAITED_PIPE && is_sent_here(waker, cpu, (const struct sock *)record->awaited);
+	case ACCOUNT_IPC_UNIX: return cpu && !cpu->interrupts && is_sending(waker);
+	case ACCOUNT_IPC_PIPE:
+		/* Who waits for room waits for a reader. */
+		return cpu && !cpu->interrupts && (is_sending(waker) || class_of_call_of(waker) == SYSCALL_FD_READ);
+	}
+	return cpu && !cpu->interrupts;
+}
+
 struct inheriting {
 	struct chain *chain, *other;
 	__u32 from; /* how many segments of the other's before its last one */
@@ -82,15 +97,12 @@ __weak __noinline int inherit_wait(struct record *record, struct chain *chain, s
 static __noinline int follow_peer(struct record *record, struct task_struct *task, struct task_struct *waker,
 				  struct cpu_state *cpu)
 {
-	const struct sock *sock = record->account == ACCOUNT_NET_RECEIVE && record->awaited > AWAITED_PIPE
-					  ? (const struct sock *)record->awaited
-					  : NULL;
 	struct record *by;
 	struct chain *chain, *other;
 
 	if (record->state != STATE_BLOCKED || record->waking < record->since + WORTH_FOLLOWING_NS ||
-	    !waits_for_peer(record) || record->sequence & 1 || knobs.closing || !is_own_act(cpu, sock) ||
-	    !may_be_peer(waker, record->is_peer ? 0 : record->tgid))
+	    !waits_for_peer(record) || record->sequence & 1 || knobs.closing ||
+	    !may_be_peer(waker, record->is_peer ? 0 : record->tgid) || !ends_wait(record, waker, cpu))
 		return 0;
 	by = record_of(waker);
 	/* Waits of the target for its own: see follow_waker().  In a softirq its line of time may be being written. */

@@ -75,8 +75,38 @@ def test_the_function_is_named_in_which_it_began_to_sleep() -> None:
 
 
 def test_one_that_waits_for_events_itself_is_not_accused_of_anything_else() -> None:
-    plain, found = finding(asking().model(), NET), finding(meanwhile(asking(), "wait.events", 5.5).model(), NET)
-    assert found.headline == plain.headline and "waited for events" in found.evidence[-1].text
+    """A queue without jobs answers late, and is healthy; so does a proxy whose own server is slow."""
+    found = finding(meanwhile(asking(), "wait.events", 5.5).model(), NET)
+    assert found.mechanism is Mechanism.UNDETERMINED and found.severity is Severity.INFO
+    assert found.headline.endswith("for answers or for work: cache (77) waits for events itself")
+    mostly = finding(meanwhile(meanwhile(asking(), "wait.events", 4), "cpu.user", 1.5).model(), NET)
+    assert mostly.headline == finding(asking().model(), NET).headline
+    assert "waited for events" in mostly.evidence[-1].text
+
+
+def test_a_small_part_of_many_is_no_cause() -> None:
+    builder = asking()
+    for root, seconds in (("wait.events", 2.5), ("cpu.user", 1.2), ("runq.busy", 1.1), ("disk.read", 1.0)):
+        meanwhile(builder, root, seconds)
+    assert finding(builder.model(), NET).headline == finding(asking().model(), NET).headline
+
+
+def test_what_a_child_did_that_has_ended_is_not_told_of_its_parent() -> None:
+    found = finding(meanwhile(asking(), "wait.timer", 5.5, root_pid=0, root_comm="").model(), NET)
+    assert found.headline.endswith("cache (77) waits for a thread or child of its own that has ended, which sleeps")
+
+
+def test_whoever_waits_for_the_target_is_not_slow() -> None:
+    found = finding(meanwhile(asking(), "cpu.user", 5.5, root_pid=100, root_comm="shop").model(), NET)
+    assert "computes" not in found.headline
+
+
+def test_objects_are_told_with_their_own_account() -> None:
+    builder = meanwhile(asking(), "disk.read", 3.0, root_object="device:8:0")
+    assert finding(meanwhile(builder, "disk.flush", 2.5, root_object="device:8:16").model(), NET).headline.endswith(
+        "reads from 8:0 (55 %) and flushes to 8:16 (45 %)"
+    )
+    assert finding(meanwhile(asking(), "disk.read", 5.5).model(), NET).headline.endswith("reads from a disk")
 
 
 def test_what_is_known_of_less_than_half_of_the_waits_tells_nothing() -> None:

@@ -19,7 +19,7 @@ from perfdiag.report.verdict.sentences import Kind
 LINES = 3
 SLO_BREACH = "SLO-BREACH"
 FELT = 0.05  # of the window, of requests' time or busy time: of what is shorter nobody wants less
-_CALM_LINES = {BUSY: 2, OK: 2, IDLE_WORD: 1}  # of what is not wrong, unless its first sentence takes more
+_CALM_LINES = {BUSY: 3, OK: 2, IDLE_WORD: 1}  # of what is not wrong, unless its first sentence takes more
 _LABELS = {CANNOT_TELL: "CANNOT TELL", BUSY: "BUSY", OK: "NO PROBLEM", IDLE_WORD: "IDLE"}
 _CANNOT = re.compile(r"^Cannot tell:? *")
 _SECOND = 2  # lines that a second remedy may take at most
@@ -65,7 +65,7 @@ def _calm_lines(report: Report) -> Mapping[str, int]:
     knows then whether it should."""
     first = next(iter(report.findings), None)
     busy = first is not None and first.mechanism == Mechanism.ONE_THREAD.value
-    return {**_CALM_LINES, BUSY: _CALM_LINES[BUSY] + busy, OK: _CALM_LINES[OK] + busy}
+    return {**_CALM_LINES, OK: _CALM_LINES[OK] + busy}
 
 
 def _cut(report: Report, sentence: str, page: Page) -> str:

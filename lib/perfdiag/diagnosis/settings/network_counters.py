@@ -28,7 +28,7 @@ NETWORK_COUNTERS = (
         "TcpExt.IPReversePathFilter",
         "packet",
         "dropped: answers would leave by another way (rp_filter)",
-        "who sent them gets no answer, or the target gets none of theirs",
+        "who sent them gets no answer, or was answering",
     ),
     NetworkCounter(
         "Ip.ReasmFails",

@@ -99,6 +99,10 @@ def _of_rows(recording: Recording) -> Iterator[str]:
     for name, ns in sorted(because.items()):
         if _exceeds(ns, accounts[name]):
             yield f"waits for others in {name} are {duration(ns)}, the account {duration(accounts[name])}"
+    peers = sums_by_key((line.account, line.sum_ns) for line in recording.peer_waits if line.pid)
+    for name, ns in sorted(peers.items()):
+        if _exceeds(ns, accounts[name]):
+            yield f"waits for other processes in {name} are {duration(ns)}, the account {duration(accounts[name])}"
     awake_ns = sum(ns for name, ns in accounts.items() if kind_of(name) is not Kind.IDLE)
     for what, ns, whole_ns in (
         ("flushes of NFS", sum(line.sum_ns for line in recording.nfs_flushes), awake_ns),

@@ -17,7 +17,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.report.verdict import clear_of_fault
-from perfdiag.report.verdict.computing import computes, computes_in_both
+from perfdiag.report.verdict.computing import KERNEL, OWN, computes, computes_in_both
 from perfdiag.report.verdict.sentences import (
     left_unread,
     next_step,
@@ -213,10 +213,17 @@ class Situation:
         return "" if most else computes_in_both(self.model)
 
     @property
+    def _computes_too(self) -> list[Finding]:
+        """What the kernel computes for it beside its own code, or the other way round, if that is much."""
+        first = {each.id for each in self.largest}
+        found = (each for each in self.diagnosis.findings if each.id in (OWN, KERNEL) and each.id not in first)
+        return [each for each in found if first <= {OWN, KERNEL} and each.share >= MINOR][:1]
+
+    @property
     def busiest(self) -> list[str]:
         """What most of the busy time is."""
         if computing := computes(self.model, self.largest) or self._computes_in_both:
-            return [computing]
+            return [computing, *map(told, self._computes_too)]
         return [*map(told, self.largest), *_hottest(self.largest)] or [_largest_account(self.model)]
 
 

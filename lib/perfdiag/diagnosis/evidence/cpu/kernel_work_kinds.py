@@ -31,6 +31,7 @@ class Kind:
     functions: tuple[str, ...]
     remedy: str = ""  # "": nothing that holds for all of it
     whole: bool = False  # also what a wait inside of it is for, however far out
+    answered: bool = True  # of waits: whoever ends them is who is waited for
 
 
 # Of waits alone: who computes in these functions does something else.
@@ -51,6 +52,7 @@ AWAITED = (
         ("__request_module", "call_usermodehelper_exec"),
         "find what it asks for (perfdiag latency --stacks --full; journalctl -k; grep -rE 'install|blacklist'"
         " /etc/modprobe.d): load that module at boot, or let the program not ask for it",
+        answered=False,
     ),
     Kind(
         "until another process gives up its file lease",

@@ -6,7 +6,7 @@ wait for in turn. So a peer on this host that answers slowly is told with its ow
 itself accuses nobody: it may wait for a peer of its own, or, as the target, for work.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perfdiag.common.by_key import sums_by_key
@@ -14,6 +14,7 @@ from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.idle.sleeps import caller_of_sleeps
+from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy, local_policy, network_policy
@@ -40,6 +41,7 @@ from perfdiag.recording.accounts import PARKED, phrase_of
 _SHOWN = 3  # accounts of the other process
 _WORTH_SHOWING = 0.05  # of the waits
 _WORTH_A_WORD = 0.25
+_LEAST_TOLD = 0.35  # of what is known: less is no cause of most of it
 _NEARLY_ALL = 0.9
 _PROBE = "sched_switch"
 CALLS = "wait.events"  # the account by which recordings tell calls, however the target waits for their answers
@@ -52,10 +54,12 @@ class _Doing:
     words: str  # behind its name; "{}" stands for the object
     remedy: str  # likewise for its name and pid
     mechanism: Mechanism = Mechanism.SLOW
+    otherwise: str = "a disk"  # stands for an object that is not known
 
 
+_STARTS = "see what that process starts, and what these do: {measure}"
 _COMPUTES = _Doing("computes", "make {where} cheaper, or call it less")
-_WAITS = _Doing("waits for {object}", "see why {where} waits for {object}: {measure}")
+_WAITS = _Doing("waits for {object}", "see why {where} waits for {object}: {measure}", otherwise="a peer of its own")
 _DOING: dict[str, _Doing] = {
     "cpu.user": _COMPUTES,
     "cpu.kernel": _COMPUTES,
@@ -69,7 +73,7 @@ _DOING: dict[str, _Doing] = {
     "runq.busy": _Doing("waits for a CPU", "give {who} CPU time: {measure} names who has it", Mechanism.BUSY),
     "runq.throttled": _Doing(
         "is held back by a CPU limit",
-        "raise cpu.max of the control group of {who} (cat /proc/{pid}/cgroup)",
+        "raise the CPU quota of the control group of {who} (cat /proc/{pid}/cgroup; cpu.max or cpu.cfs_quota_us)",
         Mechanism.LIMIT,
     ),
     "disk.read": _Doing("reads from {object}", "read less in {where}, or from memory: {measure}"),
@@ -77,7 +81,7 @@ _DOING: dict[str, _Doing] = {
     "disk.flush": _Doing("flushes to {object}", "flush less often in {where}: {measure}"),
     "lock.file": _Doing("waits for a file lock", "see who holds the lock that {who} waits for: cat /proc/locks"),
     "net.receive": _WAITS,
-    "net.connect": _Doing("connects to {object}", _WAITS.remedy),
+    "net.connect": _Doing("connects to {object}", _WAITS.remedy, otherwise=_WAITS.otherwise),
     "ipc.unix": _Doing("waits at a unix socket", "see who is at the other end of its socket: {measure}"),
     "ipc.pipe": _Doing("waits at a pipe", "see who is at the other end of its pipe: {measure}"),
 }
@@ -93,14 +97,20 @@ class PeerWork:
     who: str  # the process that was in the first of these: "python3 (18958)"
     pid: int
     comm: str
+    has_ended: bool  # who it was has ended: `pid` is the process that ended the waits
     through: str  # the process that ended the waits where that is another one, else ""
-    object: str  # of the first account
+    objects: Mapping[str, str]  # the one waited for most, by account
     function: str  # in which it mostly was in that, "" if no stack tells
 
     @property
     def is_idle(self) -> bool:
-        """Whether who is waited for mostly had nothing to do itself."""
-        return 2 * self.idle_ns > self.ns
+        """Whether who is waited for mostly had nothing to do itself, or nothing that it did is a good part of it."""
+        return 2 * self.idle_ns > self.ns or self.by_root[self.first] < _LEAST_TOLD * self.ns
+
+    @property
+    def had_nothing(self) -> bool:
+        """Whether it waited for events itself in nearly all of the waits: for an answer, or for what to answer."""
+        return self.idle_ns >= _NEARLY_ALL * self.ns
 
     @property
     def first(self) -> str:
@@ -137,7 +147,7 @@ class PeerWork:
         known = _DOING.get(account)
         if known is None:
             return f"is in {plain(account)}"
-        return known.words.format(object=self.object if account == self.first and self.object else "others")
+        return known.words.format(object=self.objects.get(account) or known.otherwise)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -149,9 +159,10 @@ class PeerWork:
     def remedy(self) -> Remedy:
         """What to do about the first account."""
         where = f"{self.function} of {self.who}" if self.function else self.who
-        text = _DOING.get(self.first, _WAITS).remedy
+        text = _STARTS if self.has_ended else _DOING.get(self.first, _WAITS).remedy
         measure = f"perfdiag latency --pid {self.pid}"
-        return fix(text.format(who=self.who, where=where, pid=self.pid, object=self.object or "it", measure=measure))
+        object = self.objects.get(self.first) or "it"
+        return fix(text.format(who=self.who, where=where, pid=self.pid, object=object, measure=measure))
 
 
 def of_waits(model: Model, rows: Sequence[Row]) -> PeerWork | None:
@@ -174,23 +185,39 @@ def _work(model: Model, places: set[tuple[str, str]], whole_ns: int) -> PeerWork
     ns = sum(each.line.sum_ns for each in known)
     if not ns or ns < local_policy.peer_seen_share * whole_ns:
         return None
-    busy = [each for each in known if not _is_idle(each)]
+    own = {thread.pid for thread in model.threads}
+    busy = [each for each in known if not _is_idle(each, own)]
     by_root = dict(sums_by_key((_root(each), each.line.sum_ns) for each in busy).most_common())
     first = next(iter(by_root), "")
     most = next((each for each in busy if _root(each) == first), known[0])
-    line = most.line
+    line, peer = most.line, plain(named(most.line.peer_comm, most.line.peer_pid))
     pid, comm = (line.root_pid, line.root_comm) if line.root_pid else (line.peer_pid, line.peer_comm)
+    who = plain(named(comm, pid)) if line.root_pid else "a thread or child of its own that has ended"
+    objects: dict[str, str] = {}
+    for each in busy:
+        objects.setdefault(_root(each), plain(each.root_object))
     return PeerWork(
         ns=ns,
         idle_ns=ns - sum(each.line.sum_ns for each in busy),
         by_root=by_root,
-        who=plain(named(comm, pid)),
+        who=who,
         pid=pid,
         comm=comm,
-        through=plain(named(line.peer_comm, line.peer_pid)) if pid != line.peer_pid else "",
-        object=plain(most.root_object),
-        function=_function(model, pid, first),
+        has_ended=not line.root_pid,
+        through=peer if who != peer else "",
+        objects=objects,
+        function=_function(model, pid, first) if line.root_pid else "",
     )
+
+
+def _root(each: PeerWait) -> str:
+    return "cpu.user" if each.line.root == "cpu.kernel" else each.line.root
+
+
+def _is_idle(each: PeerWait, own: set[int]) -> bool:
+    """Return whether who is waited for waits for something to do; blocked or idle, unknown, is taken for that, too, and
+    so is a wait for the target itself: nobody is accused of it."""
+    return brings_news(each.line.root) or each.line.root == PARKED or each.line.root_pid in own
 
 
 def _function(model: Model, pid: int, account: str) -> str:
@@ -207,20 +234,10 @@ def _function(model: Model, pid: int, account: str) -> str:
     return plain(max(weights, key=lambda name: (weights[name], name), default=""))
 
 
-def _root(each: PeerWait) -> str:
-    return "cpu.user" if each.line.root == "cpu.kernel" else each.line.root
-
-
-def _is_idle(each: PeerWait) -> bool:
-    """Return whether who is waited for waits for something to do; blocked or idle, unknown, is taken for that, too:
-    nobody is accused of it."""
-    return brings_news(each.line.root) or each.line.root == PARKED
-
-
 def idle_evidence(model: Model, rows: Sequence[Row]) -> list[Evidence]:
     """Return that the other end itself mostly waited for events meanwhile, if it did: for an answer, or for work."""
     work = of_waits(model, rows)
-    if work is None or not work.is_idle:
+    if work is None or 2 * work.idle_ns <= work.ns:
         return []
     text = f"{work.who} itself waited for events for {percent(work.idle_ns / work.ns)} of them: an answer, or work"
     return [Evidence(text, work.idle_ns / work.ns, "share", _PROBE)]
@@ -248,6 +265,7 @@ def slow_by_its_work(
         claim=f"{subject(model, begin=True)} waited {duration(whole.sum_ns)} at {place}.",
         mechanism=Mechanism.SLOW,
         severity=fault(model, whole.sum_ns),
+        doubts=[LOOKS_THE_SAME if work.mechanism is Mechanism.SLEEP and not model.request_time else ""],
         evidence=[waits(whole, f"waits at {place}")],
         remedies=[],
         verify=shorter(model, f"waits at {place}", typical_ns(whole), network_policy.slow_answer_ns),
@@ -255,11 +273,20 @@ def slow_by_its_work(
     return with_work(found, work, place, does)
 
 
+def had_nothing_to_answer(model: Model, rows: Sequence[Row]) -> bool:
+    """Return whether who answers at the other end itself waited for events in nearly all of these waits, and nobody
+    asks the target meanwhile: a queue without jobs looks so, and a peer that waits for another one."""
+    work = of_waits(model, rows)
+    return work is not None and work.had_nothing and model.request_time is None
+
+
 def meanwhile(model: Model, rows: Sequence[Row]) -> str:
     """Return what the other end did, as the end of a sentence: ": cache (77) sleeps in tick"; "" where that is not
     known."""
     work = of_waits(model, rows)
-    return f": {work.name} {work.sentence}" if work and not work.is_idle else ""
+    if work is None or (work.is_idle and not work.had_nothing):
+        return ""
+    return f": {work.name} waits for events itself" if work.had_nothing else f": {work.name} {work.sentence}"
 
 
 def with_work(found: Finding, work: PeerWork | None, place: str, does: str = "") -> Finding:

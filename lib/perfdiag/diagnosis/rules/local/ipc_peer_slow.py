@@ -6,7 +6,7 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.fix_checks import less, shorter
 from perfdiag.diagnosis.evidence.local.awaited_members import ASLEEP, inside, mostly_sleeps
-from perfdiag.diagnosis.evidence.local.peer_work import meanwhile, slow_by_its_work
+from perfdiag.diagnosis.evidence.local.peer_work import had_nothing_to_answer, meanwhile, slow_by_its_work
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.pipelines import UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
@@ -130,7 +130,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     measure = _measure(rows, waker)
     in_request = _in_requests(model, rows)
     owed = writes or in_request
-    may_feed = not owed and (not asked or may_acknowledge(model, calls_to(model, keys)))
+    may_feed = not owed and (not asked or _may_feed(model, rows))
     does = _does_slowly(rows, writes=writes)
     known = slow_by_its_work(model, rows, _spot(rows), does, may_feed=may_feed) if slow and (asked or owed) else None
     if slow and (known or may_feed):
@@ -160,6 +160,12 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         verify=_check(model, whole, f"for {who}{where}", writes=writes),
         others=_others(rows, waker),
     )
+
+
+def _may_feed(model: Model, rows: list[Row]) -> bool:
+    """Return whether what comes may be no answers: the target acknowledges it, or who sends it had nothing to do."""
+    calls = calls_to(model, {row.key for row in rows})
+    return may_acknowledge(model, calls) or had_nothing_to_answer(model, rows)
 
 
 def _work_or_answer(model: Model, rows: list[Row], waker: int, measure: str, *, asked: bool) -> Finding:

@@ -4,7 +4,12 @@ from collections.abc import Callable, Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, measured, shorter
-from perfdiag.diagnosis.evidence.local.peer_work import idle_evidence, meanwhile, slow_by_its_work
+from perfdiag.diagnosis.evidence.local.peer_work import (
+    had_nothing_to_answer,
+    idle_evidence,
+    meanwhile,
+    slow_by_its_work,
+)
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
@@ -131,7 +136,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         return other
     severity, claim, remedies, mechanism, headline = _judgement(model, found)
     holds = _holding(model, found, group) if found.slow else None
-    if found.slow and not holds and (known := slow_by_its_work(model, group, found.name)):
+    if found.slow and not holds and (known := _told_by_its_work(model, found, group)):
         return known
     if holds:
         headline, claim, remedies = holds[0], claim + holds[1], [holds[2], *remedies]
@@ -170,6 +175,16 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         verify=_check(model, found, mechanism),
         inside=holds is not None or found.connects_anew,
     )
+
+
+def _told_by_its_work(model: Model, found: PeerWaits, group: list[Row]) -> Finding | None:
+    """Return the finding of slow answers of one peer on this host by what that did meanwhile; None: not known."""
+    if len(found.peers) != 1:
+        return None
+    if had_nothing_to_answer(model, group):
+        may = f"answers or for work{meanwhile(model, group)}"
+        return silent(model, group, found.name, measure(found.peers), came="it waits for events itself", may=may)
+    return slow_by_its_work(model, group, found.name)
 
 
 def _evidence(found: PeerWaits, sent: Datagrams) -> list[Evidence]:

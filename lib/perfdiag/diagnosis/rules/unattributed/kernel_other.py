@@ -99,8 +99,8 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
             ),
         ],
         remedies=[
-            *([fix(kind.remedy)] if kind and kind.remedy else []),
             *([fix(f"measure who answers: perfdiag latency --pid {who.pid}")] if kind and who and other else []),
+            *([fix(kind.remedy)] if kind and kind.remedy else []),
             fix(with_stacks(model, "shows which code waits there, and in which kernel function")),
         ],
         alternatives=[_OTHER_END] * fifo + ([] if kind else _UNNAMED),
