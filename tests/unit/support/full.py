@@ -48,6 +48,7 @@ class Full:
         yield from self.statements()
         yield from self.sql_calls()
         yield from self.named_calls()
+        yield from self.peers()
         yield from self.others()
         yield from self.facts()
 
@@ -96,7 +97,7 @@ class Full:
         def name(number: int) -> str:
             return f"function_{number}_".ljust(self.name_bytes, "x") + " (library.so.6)"
 
-        for number in range(4096):
+        for number in range(4096 - 1024):  # those of peers take their room
             wait = number % 2
             yield {
                 "type": "stack", "kind": "wait" if wait else "cpu", "pid": 100 + number % 64, "tid": 1000 + number,
@@ -204,6 +205,17 @@ class Full:
                 "object": f"peer:10.0.{number // 256}.1:3306", "request": f"GET /{number:050}", "owned": 1000,
                 "repeated": 900, "max_ns": 2_345_678, "buckets": fine,
             }  # fmt: skip
+
+    def peers(self) -> Iterator[dict[str, Any]]:
+        for number in range(1088):
+            yield {
+                "type": "peer_wait", "pid": 100 + number % 64, "account": "net.receive",
+                "object": f"peer:10.0.{number // 256}.{number % 256}:80", "peer_pid": 70_000 + number % 32,
+                "peer_comm": "peer", "root": ACCOUNTS[number % len(ACCOUNTS)], "root_object": f"device:8:{number}",
+                "root_pid": 70_000 + number % 32, "root_comm": "peer", "sum_ns": 1000,
+            }  # fmt: skip
+        for number, stack in zip(range(1024), self.stacks(), strict=False):
+            yield stack | {"type": "peer_stack", "pid": 70_000 + number % 32}
 
     def named_calls(self) -> Iterator[dict[str, Any]]:
         fine = [[index, 1000 + index] for index in range(self.part(LATENCY_BUCKETS))]
