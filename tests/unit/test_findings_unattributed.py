@@ -79,6 +79,19 @@ def test_who_answers_in_place_of_the_kernel_is_named(kernel: tuple[str, ...], wo
     assert not any("measure who" in remedy.text for remedy in finding(own, OTHER).remedies)
 
 
+def test_a_worker_of_the_kernel_that_ends_a_wait_for_modprobe_is_not_to_be_measured() -> None:
+    builder = Builder().thread("q", cpu_user="1 s", rest="wait.timer")
+    waker = dict(waker_tid=7, waker_count=29, waker_pid=7, waker_comm="kworker/u4:4")
+    builder.row("kernel.other", "syscall:bind", "6 s", count=30, **waker)
+    kernel = ["schedule", "wait_for_completion_state", "call_usermodehelper_exec", "__request_module"]
+    builder.stack("wait", "kernel.other", object="syscall:bind", kernel=kernel, weight="6 s")
+    found = finding(builder.model(), OTHER)
+    assert found.headline.endswith("until modprobe has looked for a kernel module"), found.headline
+    assert "modprobe.d" in found.remedies[0].text
+    assert not any("measure who" in remedy.text for remedy in found.remedies)
+    assert "kworker/u4:4 (7) ended at least 29 of those" in [each.text for each in found.evidence]
+
+
 def test_a_thread_of_the_targets_own_is_not_to_be_measured_as_another_process() -> None:
     """Only its tid is known."""
     builder = Builder().thread("q", cpu_user="1 s", rest="wait.timer")

@@ -77,7 +77,8 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
     kind = _awaited(model, largest[0].key)
     who, ended = _ended_by(largest)
     other = who is not None and not model.threads_of(who.pid) and thread_of(model, who.pid) is None
-    whom = f", {kind.name}{f' ({who.comm}, {who.pid})' if who else ''}" if kind else ""
+    answers = who if kind and kind.answered else None
+    whom = f", {kind.name}{f' ({answers.comm}, {answers.pid})' if answers else ''}" if kind else ""
     yield conclude(
         model,
         claims_of(rows),
@@ -99,7 +100,7 @@ def kernel_other(model: Model) -> Iterable[Outcome]:
             ),
         ],
         remedies=[
-            *([fix(f"measure who answers: perfdiag latency --pid {who.pid}")] if kind and who and other else []),
+            *([fix(f"measure who answers: perfdiag latency --pid {answers.pid}")] if answers and other else []),
             *([fix(kind.remedy)] if kind and kind.remedy else []),
             fix(with_stacks(model, "shows which code waits there, and in which kernel function")),
         ],
