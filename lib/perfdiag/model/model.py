@@ -203,6 +203,12 @@ class Model:
         """Return `ns(*accounts)` as a share of busy time, 0 when there is none."""
         return self.ns(*accounts) / self.busy_ns if self.busy_ns else 0.0
 
+    def share_of_requests(self, *accounts: str) -> float:
+        """Return the named accounts as a share of requests' time, 0 when there is none: who waits for a program of its
+        own is busy twice, and the request once."""
+        time = self.request_time
+        return sum(time.accounts.get(name, 0) for name in accounts) / time.ns if time and time.ns else 0.0
+
     def rows_of(self, *accounts: str, pid: int | None = None, key: str | None = None) -> list[Row]:
         """Return the rows of the named accounts, largest first: all, or those of one process or one key."""
         if pid is not None:

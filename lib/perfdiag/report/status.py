@@ -8,12 +8,12 @@ from perfdiag.diagnosis.rule import Severity, is_objective
 from perfdiag.model.model import Model
 from perfdiag.report import contract
 from perfdiag.report.verdict.clear_of_fault import are_prompt
+from perfdiag.report.verdict.computing import MOST
 from perfdiag.report.verdict.sentences import Kind
 
 CRITICAL, WARNING, BUSY, OK, IDLE_WORD, CANNOT_TELL = "critical", "warning", "busy", "ok", "idle", "cannot tell"
 FAULTS = (CRITICAL, WARNING)
 FAULTLESS = (BUSY, OK, IDLE_WORD)
-_MOST = 0.5
 
 
 def with_status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> contract.Verdict:
@@ -58,6 +58,6 @@ def _is_busy(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> bool
     short as it should be: prompt answers, or an objective that was kept."""
     if made.kind != Kind.PROFILE.value or are_prompt(model) or any(is_objective(each.id) for each in diagnosis.checks):
         return False
-    is_long = model.request_time is not None or model.busy_ns >= _MOST * model.window_ns
+    is_long = model.request_time is not None or model.busy_ns >= MOST * model.window_ns
     most = next((each for each in diagnosis.findings if each.claimed_ns), None)
-    return is_long and most is not None and most.share >= _MOST and most.id in made.ids
+    return is_long and most is not None and most.share >= MOST and most.id in made.ids

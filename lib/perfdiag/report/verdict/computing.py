@@ -40,18 +40,13 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
 def computes_in_both(model: Model) -> str:
     """Return that the target mostly computes, and below which of its functions, where neither its own code nor the
     kernel's is most of the time, but both together are; "" otherwise, or where no function of its own is below both."""
-    both = _share_of_requests(model, *CPU) if model.request_time else model.share(*CPU)
+    both = model.share_of_requests(*CPU) if model.request_time else model.share(*CPU)
     samples = _of_serving(model)
     path = [each.name for each in samples.hot_path() if each.part.share - each.part.error > MOST][:SHOWN]
     if both < MOST or not path:
         return ""
     whole = "request time" if model.request_time else "busy time"
     return f"It is computing: {share(both)} of {whole} is own code and the kernel's, below {' and '.join(path)}."
-
-
-def _share_of_requests(model: Model, *accounts: str) -> float:
-    time = model.request_time
-    return sum(time.accounts.get(name, 0) for name in accounts) / time.ns if time and time.ns else 0.0
 
 
 def _of_serving(model: Model) -> CpuSamples:

@@ -94,12 +94,11 @@ def stopped(model: Model) -> list[Stopped]:
 
 def collecting_is_fault(model: Model, each: Stopped) -> bool:
     """Return whether collections take so much of the window, or of requests, that they are a fault."""
-    part, time = each.collecting_of_window, model.request_time
-    of_requests = time.accounts.get(ACCOUNT, 0) / time.ns if time and time.ns else 0.0
+    part = each.collecting_of_window
     return (
         part is None
         or part >= jvm_policy.collections_of_window_share
-        or of_requests >= jvm_policy.collections_of_window_share
+        or model.share_of_requests(ACCOUNT) >= jvm_policy.collections_of_window_share
     )
 
 

@@ -47,9 +47,9 @@ def bound(model: Model) -> Iterable[Outcome]:
     """Join cpu.user with the innermost functions of sampled CPU stacks, over the window."""
     ns = model.ns("cpu.user") - sum(loop.user_ns for loop in spinning(model))
     of_busy = ns / model.busy_ns if model.busy_ns else 0.0
-    share, whole = max((of_busy, "busy time"), (_share_of_requests(model, "cpu.user"), "request time"))
+    share, whole = max((of_busy, "busy time"), (model.share_of_requests("cpu.user"), "request time"))
     error, news = split_error(model), mostly_unasked(model)
-    all_cpu = max(share, _share_of_requests(model, *CPU) if news else 0.0)  # sending is in the kernel
+    all_cpu = max(share, model.share_of_requests(*CPU) if news else 0.0)  # sending is in the kernel
     if all_cpu < cpu_policy.bound_share or not worth(model, ns):
         cpu = model.ns(*CPU)
         text = f"own code {duration(ns)}, {percent(of_busy)} of busy time"
@@ -58,12 +58,6 @@ def bound(model: Model) -> Iterable[Outcome]:
         yield Check("CPU-BOUND", text, of_busy, "share")
         return
     yield _finding(model, ns, f"{percent(share)} of its {whole}", error, news)
-
-
-def _share_of_requests(model: Model, *accounts: str) -> float:
-    """Return the share of requests' time: who waits for a program of its own is busy twice, and the request once."""
-    time = model.request_time
-    return sum(time.accounts.get(name, 0) for name in accounts) / time.ns if time and time.ns else 0.0
 
 
 def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | None) -> Finding:
