@@ -1,5 +1,4 @@
-"""What a process at the other end, on this host, was in while the target waited for it: part of NET-PEER-SLOW and
-IPC-PEER-SLOW.
+"""What a process at the other end, on this host, was in while the target waited for it.
 
 The recorder keeps a line of time for each thread that ends waits of the target from outside, and for those that these
 wait for in turn. So a peer on this host that answers slowly is told with its own cause. One that waits for events
@@ -12,79 +11,21 @@ from dataclasses import dataclass, replace
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
-from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.idle.sleeps import caller_of_sleeps
-from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME
-from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import cpu_policy, local_policy, network_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Relation, Remedy
-from perfdiag.diagnosis.significance import (
-    brief,
-    claims_of,
-    duration,
-    fault,
-    fix,
-    percent,
-    plain,
-    together,
-    total_ns,
-    typical_ns,
-    waits,
-)
+from perfdiag.diagnosis.evidence.local.peer_doing import DOING, STARTS, WAITS
+from perfdiag.diagnosis.policy import cpu_policy, local_policy
+from perfdiag.diagnosis.rule import Mechanism, Remedy
+from perfdiag.diagnosis.significance import fix, percent, plain, total_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.model.stacks.scripts import waits_in
 from perfdiag.model.waits.peer_waits import PeerWait
 from perfdiag.model.waits.wait_chains import brings_news
-from perfdiag.recording.accounts import PARKED, phrase_of
+from perfdiag.recording.accounts import PARKED
 
-_SHOWN = 3  # accounts of the other process
-_WORTH_SHOWING = 0.05  # of the waits
 _WORTH_A_WORD = 0.25
 _LEAST_TOLD = 0.35  # of what is known: less is no cause of most of it
 _NEARLY_ALL = 0.9
-_PROBE = "sched_switch"
 CALLS = "wait.events"  # the account by which recordings tell calls, however the target waits for their answers
-
-
-@dataclass(frozen=True)
-class _Doing:
-    """What the other process, or whom it waits for, can be in: in words, and what to do about it."""
-
-    words: str  # behind its name; "{}" stands for the object
-    remedy: str  # likewise for its name and pid
-    mechanism: Mechanism = Mechanism.SLOW
-    otherwise: str = "a disk"  # stands for an object that is not known
-
-
-_STARTS = "see what that process starts, and what these do: {measure}"
-_COMPUTES = _Doing("computes", "make {where} cheaper, or call it less")
-_WAITS = _Doing("waits for {object}", "see why {where} waits for {object}: {measure}", otherwise="a peer of its own")
-_DOING: dict[str, _Doing] = {
-    "cpu.user": _COMPUTES,
-    "cpu.kernel": _COMPUTES,
-    "wait.timer": _Doing("sleeps", "do not sleep in {where} while somebody waits", Mechanism.SLEEP),
-    "wait.child": _Doing("waits for a child process", "see what its child does: {measure}"),
-    "wait.stopped": _Doing(
-        "is stopped, traced or frozen",
-        "see who stopped {who}: grep -E 'State|TracerPid' /proc/{pid}/status",
-        Mechanism.STOPPED,
-    ),
-    "runq.busy": _Doing("waits for a CPU", "give {who} CPU time: {measure} names who has it", Mechanism.BUSY),
-    "runq.throttled": _Doing(
-        "is held back by a CPU limit",
-        "raise the CPU quota of the control group of {who} (cat /proc/{pid}/cgroup; cpu.max or cpu.cfs_quota_us)",
-        Mechanism.LIMIT,
-    ),
-    "disk.read": _Doing("reads from {object}", "read less in {where}, or from memory: {measure}"),
-    "disk.write": _Doing("writes to {object}", "write less in {where}: {measure}"),
-    "disk.flush": _Doing("flushes to {object}", "flush less often in {where}: {measure}"),
-    "lock.file": _Doing("waits for a file lock", "see who holds the lock that {who} waits for: cat /proc/locks"),
-    "net.receive": _WAITS,
-    "net.connect": _Doing("connects to {object}", _WAITS.remedy, otherwise=_WAITS.otherwise),
-    "ipc.unix": _Doing("waits at a unix socket", "see who is at the other end of its socket: {measure}"),
-    "ipc.pipe": _Doing("waits at a pipe", "see who is at the other end of its pipe: {measure}"),
-}
 
 
 @dataclass(frozen=True)
@@ -144,7 +85,7 @@ class PeerWork:
         return f"waits for {self.who}, which {self.doing}" if self.through else self.doing
 
     def _words(self, account: str) -> str:
-        known = _DOING.get(account)
+        known = DOING.get(account)
         if known is None:
             return f"is in {plain(account)}"
         return known.words.format(object=self.objects.get(account) or known.otherwise)
@@ -152,14 +93,14 @@ class PeerWork:
     @property
     def mechanism(self) -> Mechanism:
         """How it takes time."""
-        known = _DOING.get(self.first)
+        known = DOING.get(self.first)
         return known.mechanism if known else Mechanism.SLOW
 
     @property
     def remedy(self) -> Remedy:
         """What to do about the first account."""
         where = f"{self.function} of {self.who}" if self.function else self.who
-        text = _STARTS if self.has_ended else _DOING.get(self.first, _WAITS).remedy
+        text = STARTS if self.has_ended else DOING.get(self.first, WAITS).remedy
         measure = f"perfdiag latency --pid {self.pid}"
         object = self.objects.get(self.first) or "it"
         return fix(text.format(who=self.who, where=where, pid=self.pid, object=object, measure=measure))
@@ -232,84 +173,3 @@ def _function(model: Model, pid: int, account: str) -> str:
         return caller_of_sleeps(waiting)
     weights = sums_by_key((waits_in(stack), stack.weight_ns or 1) for stack in waiting)
     return plain(max(weights, key=lambda name: (weights[name], name), default=""))
-
-
-def idle_evidence(model: Model, rows: Sequence[Row]) -> list[Evidence]:
-    """Return that the other end itself mostly waited for events meanwhile, if it did: for an answer, or for work."""
-    work = of_waits(model, rows)
-    if work is None or 2 * work.idle_ns <= work.ns:
-        return []
-    text = f"{work.who} itself waited for events for {percent(work.idle_ns / work.ns)} of them: an answer, or work"
-    return [Evidence(text, work.idle_ns / work.ns, "share", _PROBE)]
-
-
-def slow_by_its_work(
-    model: Model, rows: Sequence[Row], place: str, does: str = "", *, may_feed: bool = False
-) -> Finding | None:
-    """Return the finding of waits for answers at `place` of which it is known what the other end did; None where it is
-    not, where that waited for events itself, or where answers are fast.
-
-    `does`: what that fails to do, as in `with_work`.
-    `may_feed`: what came may be no answers, but one thing after the other that the target acknowledges. Whoever sleeps
-    between these is as fast as it wants to be.
-    """
-    work, whole = of_waits(model, rows), together(rows)
-    if work is None or work.is_idle or typical_ns(whole) < network_policy.slow_answer_ns:
-        return None
-    if may_feed and work.mechanism is Mechanism.SLEEP:
-        return None
-    found = conclude(
-        model,
-        claims_of(rows),
-        headline="",
-        claim=f"{subject(model, begin=True)} waited {duration(whole.sum_ns)} at {place}.",
-        mechanism=Mechanism.SLOW,
-        severity=fault(model, whole.sum_ns),
-        doubts=[LOOKS_THE_SAME if work.mechanism is Mechanism.SLEEP and not model.request_time else ""],
-        evidence=[waits(whole, f"waits at {place}")],
-        remedies=[],
-        verify=shorter(model, f"waits at {place}", typical_ns(whole), network_policy.slow_answer_ns),
-    )
-    return with_work(found, work, place, does)
-
-
-def had_nothing_to_answer(model: Model, rows: Sequence[Row]) -> bool:
-    """Return whether who answers at the other end itself waited for events in nearly all of these waits, and nobody
-    asks the target meanwhile: a queue without jobs looks so, and a peer that waits for another one."""
-    work = of_waits(model, rows)
-    return work is not None and work.had_nothing and model.request_time is None
-
-
-def meanwhile(model: Model, rows: Sequence[Row]) -> str:
-    """Return what the other end did, as the end of a sentence: ": cache (77) sleeps in tick"; "" where that is not
-    known."""
-    work = of_waits(model, rows)
-    if work is None or (work.is_idle and not work.had_nothing):
-        return ""
-    return f": {work.name} waits for events itself" if work.had_nothing else f": {work.name} {work.sentence}"
-
-
-def with_work(found: Finding, work: PeerWork | None, place: str, does: str = "") -> Finding:
-    """Return the finding of slow answers at `place` with what the other end did meanwhile; as it is where that is not
-    known, or where that waited for events itself.
-
-    `does`: what that process does slowly, where it is the subject and not the place: "answers slowly".
-    """
-    if work is None or work.is_idle:
-        return found
-    seen = [
-        Evidence(f"{work.who}: {phrase_of(account)} {work.part(account)} of that", ns / work.ns, "share", _PROBE)
-        for account, ns in list(work.by_root.items())[:_SHOWN]
-        if ns >= _WORTH_SHOWING * work.ns
-    ]
-    return replace(
-        found,
-        headline=f"{work.name} {does}: it {work.sentence}"
-        if does
-        else f"{brief(place)} answers slowly: {work.name} {work.sentence}",
-        claim=f"{found.claim} Meanwhile {work.name} {work.sentence}.",
-        mechanism=work.mechanism,
-        evidence=[*found.evidence, *seen],
-        remedies=[work.remedy, *found.remedies],
-        others=[Other(work.pid, plain(work.comm), Relation.PEER)],
-    )

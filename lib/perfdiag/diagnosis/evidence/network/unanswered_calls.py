@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, shorter
-from perfdiag.diagnosis.evidence.local.peer_work import of_calls, with_work
+from perfdiag.diagnosis.evidence.local.peer_work import of_calls
+from perfdiag.diagnosis.evidence.local.slow_peers import with_work
 from perfdiag.diagnosis.evidence.network.answers_in_pieces import answers_in_pieces
 from perfdiag.diagnosis.evidence.network.calls_behind import calls_behind
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit

@@ -6,7 +6,8 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.fix_checks import less, shorter
 from perfdiag.diagnosis.evidence.local.awaited_members import ASLEEP, inside, mostly_sleeps
-from perfdiag.diagnosis.evidence.local.peer_work import had_nothing_to_answer, meanwhile, slow_by_its_work
+from perfdiag.diagnosis.evidence.local.peer_work import PeerWork, of_waits
+from perfdiag.diagnosis.evidence.local.slow_peers import had_nothing_to_answer, meanwhile, slow_by_its_work
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.pipelines import UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
@@ -129,12 +130,12 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         return _silent(model, rows, own=own, written=writing is None)
     measure = _measure(rows, waker)
     in_request = _in_requests(model, rows)
-    owed = writes or in_request
-    may_feed = not owed and (not asked or _may_feed(model, rows))
-    does = _does_slowly(rows, writes=writes)
-    known = slow_by_its_work(model, rows, _spot(rows), does, may_feed=may_feed) if slow and (asked or owed) else None
+    owed, work = writes or in_request, of_waits(model, rows)
+    may_feed = not owed and (not asked or _may_feed(model, rows, work))
+    does, spot = _does_slowly(rows, writes=writes), _spot(rows)
+    known = slow_by_its_work(model, rows, work, spot, does, may_feed=may_feed) if slow and (asked or owed) else None
     if slow and (known or may_feed):
-        return known or _work_or_answer(model, rows, waker, measure, asked=asked)
+        return known or _work_or_answer(model, rows, waker, work, measure, asked=asked)
     sleeping = bool(in_turn) and mostly_sleeps(_done_by_others(model, rows))
     headline, claim, mechanism = _said(
         model, whole, who, where, slow=slow, asked=asked, writes=writes, in_turn=in_turn, sleeping=sleeping
@@ -162,20 +163,22 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     )
 
 
-def _may_feed(model: Model, rows: list[Row]) -> bool:
+def _may_feed(model: Model, rows: list[Row], work: PeerWork | None) -> bool:
     """Return whether what comes may be no answers: the target acknowledges it, or who sends it had nothing to do."""
     calls = calls_to(model, {row.key for row in rows})
-    return may_acknowledge(model, calls) or had_nothing_to_answer(model, rows)
+    return may_acknowledge(model, calls) or had_nothing_to_answer(model, work)
 
 
-def _work_or_answer(model: Model, rows: list[Row], waker: int, measure: str, *, asked: bool) -> Finding:
+def _work_or_answer(
+    model: Model, rows: list[Row], waker: int, work: PeerWork | None, measure: str, *, asked: bool
+) -> Finding:
     """Return the finding of waits that may be for slow answers, or for what the other end has not got yet."""
     who, where = _other_end(model, rows, waker)
     whom = _place(model, rows, waker)
     came = f"half of that in waits of {about(typical_ns(together(rows)))}"
     came += f" for {who}" if where and who not in whom else ""
     may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
-    does = meanwhile(model, rows)
+    does = meanwhile(work)
     return silent(model, rows, whom, measure, came=came, may=f"answers or for work{does}" if does else may)
 
 

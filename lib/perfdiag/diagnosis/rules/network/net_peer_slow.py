@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, measured, shorter
-from perfdiag.diagnosis.evidence.local.peer_work import (
+from perfdiag.diagnosis.evidence.local.peer_work import PeerWork, of_waits
+from perfdiag.diagnosis.evidence.local.slow_peers import (
     had_nothing_to_answer,
     idle_evidence,
     meanwhile,
@@ -132,15 +133,16 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     sent = datagrams(model, keys)
     if sent.unanswered:
         return _unanswered(model, found, sent)
-    if other := _given_up(model, found) or _silent(model, found, sent, group):
+    work = of_waits(model, group)
+    if other := _given_up(model, found) or _silent(model, found, sent, group, work):
         return other
     severity, claim, remedies, mechanism, headline = _judgement(model, found)
     holds = _holding(model, found, group) if found.slow else None
-    if found.slow and not holds and (known := _told_by_its_work(model, found, group)):
+    if found.slow and not holds and (known := _told_by_its_work(model, found, group, work)):
         return known
     if holds:
         headline, claim, remedies = holds[0], claim + holds[1], [holds[2], *remedies]
-    evidence = [*_evidence(found, sent), *idle_evidence(model, group)]
+    evidence = [*_evidence(found, sent), *idle_evidence(work)]
     hanging = [thread for thread, wait in still_waiting(model, *ACCOUNTS) if wait.object in keys]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
@@ -177,14 +179,14 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     )
 
 
-def _told_by_its_work(model: Model, found: PeerWaits, group: list[Row]) -> Finding | None:
+def _told_by_its_work(model: Model, found: PeerWaits, group: list[Row], work: PeerWork | None) -> Finding | None:
     """Return the finding of slow answers of one peer on this host by what that did meanwhile; None: not known."""
     if len(found.peers) != 1:
         return None
-    if had_nothing_to_answer(model, group):
-        may = f"answers or for work{meanwhile(model, group)}"
+    if had_nothing_to_answer(model, work):
+        may = f"answers or for work{meanwhile(work)}"
         return silent(model, group, found.name, measure(found.peers), came="it waits for events itself", may=may)
-    return slow_by_its_work(model, group, found.name)
+    return slow_by_its_work(model, group, work, found.name)
 
 
 def _evidence(found: PeerWaits, sent: Datagrams) -> list[Evidence]:
@@ -226,7 +228,7 @@ def _given_up(model: Model, found: PeerWaits) -> Finding | None:
     return never_answered(model, found.rows, found.name, fix(measure(found.peers))) if found.receives else None
 
 
-def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -> Finding | None:
+def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row], work: PeerWork | None) -> Finding | None:
     """Return the finding on waits that may be for an answer or for work; None where an answer is owed."""
     if found.receives and found.slow and sent.may_be_news(found.waits.count):
         came = f"{sent.received:,} came back for {plural(sent.sent, 'datagram')}"
@@ -240,9 +242,9 @@ def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row]) -
         return silent(model, group, found.name, look, came=came, may=may)
     if found.perhaps_acknowledges and found.slow:
         came = f"half of that in waits of {about(found.typical_ns)}"
-        does = meanwhile(model, group)
+        does = meanwhile(work)
         may = f"answers or for work{does}" if does else "slow answers or for the next of what it acknowledges"
-        known = slow_by_its_work(model, group, found.name, may_feed=True)
+        known = slow_by_its_work(model, group, work, found.name, may_feed=True)
         return known or silent(model, group, found.name, measure(found.peers), came=came, may=may)
     return None
 
