@@ -181,10 +181,11 @@ static __always_inline void peer_in(struct task_struct *task, struct record *rec
 	__u32 queued = prev->pid ? ACCOUNT_RUNQ_BUSY : ACCOUNT_RUNQ_WAKING;
 
 	begin_write(record);
-	if (record->state == STATE_BLOCKED)
+	if (record->state == STATE_BLOCKED) {
 		runnable = record->waking > record->since && record->waking < now ? record->waking : now;
-	if (record->state == STATE_BLOCKED && detail)
-		add_to_detail(detail, runnable - record->since); /* for the pace of its stacks */
+		if (detail)
+			add_to_detail(detail, runnable - record->since); /* for the pace of its stacks */
+	}
 	throttled = throttled_since(task, record, now - record->since);
 	if (2 * throttled > now - runnable)
 		queued = account_of_throttled(record->throttled);

@@ -25,6 +25,7 @@ static __always_inline bool is_from_here(const struct sock *sock)
 	return false;
 }
 
+/* As class_of(), apart from it because the barrier takes 32 bytes of stack there, and sched_switch has none left. */
 static __always_inline __u32 class_of_call_of(struct task_struct *task)
 {
 	struct call call;

@@ -42,30 +42,20 @@ struct inheriting {
 
 static long find_first(__u32 back, struct inheriting *inheriting)
 {
-	struct chain *other = inheriting->other;
-	__u32 place = segment_place(other, back);
-
-	if (back >= other->valid || place >= CHAIN_SEGMENTS)
-		return 1;
-	inheriting->from = back + 1;
-	return segment_begin(other, &other->segments[place]) <= inheriting->chain->end;
+	return goes_back_to(inheriting->other, back, inheriting->chain->end, &inheriting->from);
 }
 
 static long inherit_segment(__u32 number, struct inheriting *inheriting)
 {
 	struct chain *chain = inheriting->chain, *other = inheriting->other;
-	__u32 back = inheriting->from - 1 - number, place = segment_place(other, back), next;
+	__u32 back = inheriting->from - 1 - number, place = segment_place(other, back);
 	__u64 end = inheriting->now;
 	struct segment segment;
 
 	if (place >= CHAIN_SEGMENTS)
 		return 1;
-	next = place + 1;
-	barrier_var(next);
-	if (next >= CHAIN_SEGMENTS)
-		next = 0;
 	if (back)
-		end = segment_begin(other, &other->segments[next]);
+		end = begin_of_next(other, place);
 	read_segment(other, place, &segment);
 	segment.begin = chain->end;
 	append(chain, &segment, end);

@@ -40,6 +40,31 @@ static __always_inline void begin_chain(struct task_struct *task, __u64 now)
 	chain->merged[CHAIN_UNKNOWN].parts[PART_UNKNOWN] = 0xffff;
 }
 
+/*
+ * One step back on another's line of time, to the segment in which a wait began: how many lie between that and the last one.
+ * Returns whether to stop, as bpf_loop() has it.
+ */
+static __always_inline long goes_back_to(struct chain *other, __u32 back, __u64 begin, __u32 *from)
+{
+	__u32 place = segment_place(other, back);
+
+	if (back >= other->valid || place >= CHAIN_SEGMENTS)
+		return 1;
+	*from = back + 1;
+	return segment_begin(other, &other->segments[place]) <= begin;
+}
+
+/* When the segment after that at a place began, which is where that one ended. */
+static __always_inline __u64 begin_of_next(struct chain *other, __u32 place)
+{
+	__u32 next = place + 1;
+
+	barrier_var(next);
+	if (next >= CHAIN_SEGMENTS)
+		next = 0;
+	return segment_begin(other, &other->segments[next]);
+}
+
 #define ROOM 4 /* segments that a thread pushes at a switch, and one */
 
 /*

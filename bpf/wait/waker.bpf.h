@@ -135,13 +135,7 @@ static __always_inline void take_part(struct following *following, struct segmen
 
 static long find_begin(__u32 back, struct following *following)
 {
-	struct chain *other = following->other;
-	__u32 place = segment_place(other, back);
-
-	if (back >= other->valid || place >= CHAIN_SEGMENTS)
-		return 1;
-	following->from = back + 1;
-	return segment_begin(other, &other->segments[place]) <= following->chain->end;
+	return goes_back_to(following->other, back, following->chain->end, &following->from);
 }
 
 /* A part of which nobody knows what the waker did in it is nobody's but the wait's own. */
@@ -157,18 +151,14 @@ static __always_inline void take_unknown(struct following *following, __u64 end)
 static long follow_segment(__u32 number, struct following *following)
 {
 	struct chain *other = following->other;
-	__u32 back = following->from - 1 - number, place = segment_place(other, back), next;
+	__u32 back = following->from - 1 - number, place = segment_place(other, back);
 	struct segment segment;
 	__u64 end = other->end;
 
 	if (place >= CHAIN_SEGMENTS)
 		return 1;
-	next = place + 1;
-	barrier_var(next);
-	if (next >= CHAIN_SEGMENTS)
-		next = 0;
 	if (back)
-		end = segment_begin(other, &other->segments[next]);
+		end = begin_of_next(other, place);
 	read_segment(other, place, &segment);
 	take_unknown(following, segment.begin);
 	take_part(following, &segment, end);
