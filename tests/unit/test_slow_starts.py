@@ -22,10 +22,10 @@ def uploading(
 
 
 def test_a_megabyte_takes_seven_round_trips() -> None:
-    found = finding(uploading(1_000_000, "860 ms").model(), "NET-PEER-SLOW")
+    found = finding(uploading(1_000_000, "860 ms").model(), "NET-CONGESTION")
     assert found.headline == "977 KiB to 10.0.0.9:9000 take 7 round trips: the congestion window is small"
     assert found.mechanism is Mechanism.LIMIT and "tcp_slow_start_after_idle=0" in found.remedies[0].text
-    anew = finding(uploading(1_000_000, "860 ms", connects={"120 ms": 10}).model(), "NET-PEER-SLOW")
+    anew = finding(uploading(1_000_000, "860 ms", connects={"120 ms": 10}).model(), "NET-CONGESTION")
     assert "keep connections open" in anew.remedies[0].text
 
 

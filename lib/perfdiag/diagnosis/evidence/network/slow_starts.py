@@ -1,28 +1,41 @@
-"""Answers that are late because what was asked is large and goes out in few pieces a round trip: part of NET-PEER-SLOW.
+"""Answers that are late because a large question goes out in few pieces a round trip: part of NET-CONGESTION.
 
 A connection that begins, or that was idle for longer than its retransmission timeout, may have ten segments under way,
 and twice as many in each round trip after that (tcp_slow_start(), tcp_cwnd_restart() in net/ipv4).  The peer has the
 whole question as many round trips later as that takes, however fast it is.
 """
 
+from collections.abc import Iterator
 from math import ceil, log2
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import size
 from perfdiag.diagnosis.evidence.fix_checks import shorter
-from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits
+from perfdiag.diagnosis.evidence.network.delayed_acks import RECEIVE
+from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
+from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.questions import calls_to
 from perfdiag.diagnosis.evidence.target import sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism
-from perfdiag.diagnosis.significance import about, brief, claims_of, duration, fault, fix, total_ns, waits
+from perfdiag.diagnosis.significance import about, brief, claims_of, duration, fault, fix, total_ns, waits, worth
 from perfdiag.model.model import Model
 
 FIRST_SEGMENTS, SEGMENT_BYTES = 10, 1448  # TCP_INIT_CWND; of an MTU of 1500 with timestamps
 _AFTER_IDLE = "net.ipv4.tcp_slow_start_after_idle"
 
 
-def slow_start(model: Model, found: PeerWaits) -> Finding | None:
+def slow_starts(model: Model) -> Iterator[Finding]:
+    """Yield a finding for each peer that is asked from a small window, and waited for as long as that takes."""
+    connections = connections_of(model)
+    asked = ((row.key, row) for row in model.rows_of("net.send", RECEIVE) if connections.asked(row.key))
+    for rows in groups_by_key(asked).values():
+        if worth(model, total_ns(rows)) and (found := _slow_start(model, waits_for(model, connections, rows))):
+            yield found
+
+
+def _slow_start(model: Model, found: PeerWaits) -> Finding | None:
     """Return the finding of waits that are as long as questions of their size take from a small window; else None."""
     calls = calls_to(model, {row.key for row in found.rows})
     count, way_ns = sum(line.count for line in calls), found.round_trip_ns or 0
@@ -67,5 +80,4 @@ def slow_start(model: Model, found: PeerWaits) -> Finding | None:
         ],
         alternatives=["the peer is slow as well"],
         verify=shorter(model, f"waits for {found.name}", found.typical_ns, 2 * way_ns),
-        inside=True,
     )

@@ -9,10 +9,11 @@ from perfdiag.diagnosis.evidence.network.full_paths import held_ns as answers_he
 from perfdiag.diagnosis.evidence.network.full_paths import queues
 from perfdiag.diagnosis.evidence.network.own_queues import shaper_of
 from perfdiag.diagnosis.evidence.network.peers import peer_of, round_trip_ns
+from perfdiag.diagnosis.evidence.network.slow_starts import slow_starts
 from perfdiag.diagnosis.evidence.target import subject, sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import brief, duration, fault, fix, plain, together, waits
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.request_time import HELD
@@ -29,7 +30,8 @@ from perfdiag.recording import schema
     measured="At each wait in send, what held the connection: the congestion window, or the own send buffer while"
     " packets queue on the path. A fault needs a round trip of twice the shortest, or retransmissions; for"
     " a peer on this host, retransmissions, or a round trip of over 51 ms, as no late acknowledgement makes it."
-    " Of waits for an answer to what was sent, the part that the round trip is longer than the shortest, from 51 ms"
+    " Waits for answers to large questions that are as long as the round trips which those take from a window of ten"
+    " segments are told apart. Of others, the part that the round trip is longer than the shortest, from 51 ms"
     " on, while several segments are in flight. The ends of answers that wait here meanwhile count as well."
     " Shapers of this host are looked for in its queueing disciplines.",
     alternatives="Packets are lost for other reasons (radio, a bad cable); a short burst after an idle time.",
@@ -42,15 +44,20 @@ from perfdiag.recording import schema
     ),
 )
 def congestion(model: Model) -> Iterable[Outcome]:
-    """Join waits in send with what held the connection, here the congestion window."""
-    return outcomes(
+    """Join waits with what held the connection, here the congestion window."""
+    begun = list(slow_starts(model))
+    told = {claim for finding in begun for claim in finding.claims}
+    yield from begun
+    for outcome in outcomes(
         model,
         "NET-CONGESTION",
         ("net.send", RECEIVE),
-        lambda rows, socket: _held_ns(model, rows, socket),
+        lambda rows, socket: 0 if (rows[0].account, rows[0].key) in told else _held_ns(model, rows, socket),
         _congestion_finding,
         "congestion",
-    )
+    ):
+        if not (begun and isinstance(outcome, Check)):  # that the others are fine is not that of the rule
+            yield outcome
 
 
 def _held_ns(model: Model, rows: Sequence[Row], socket: schema.Socket) -> int:

@@ -23,7 +23,6 @@ from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Pee
 from perfdiag.diagnosis.evidence.network.send_buffers import larger_buffer
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
-from perfdiag.diagnosis.evidence.network.slow_starts import slow_start
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.network.waits_for_the_end import waits_for_the_end
@@ -222,8 +221,7 @@ def _holds(model: Model, group: list[Row], hold: Callable[[Model, set[str]], boo
 def _given_up(model: Model, found: PeerWaits) -> Finding | None:
     """Return the finding of waits that no answer ends: a greeting does, its own timeouts, or the peer closes; else
     None."""
-    known = late_greeting(model, found) or given_up_calls(model, found) or waits_for_the_end(model, found)
-    if other := known or slow_start(model, found):
+    if other := late_greeting(model, found) or given_up_calls(model, found) or waits_for_the_end(model, found):
         return other
     return never_answered(model, found.rows, found.name, fix(measure(found.peers))) if found.receives else None
 
