@@ -30,7 +30,7 @@ def test_a_holder_in_a_flush_makes_the_flush_the_root() -> None:
     assert "committer (200)" in found.claim and "committer (200)" in found.headline
     assert "disk.flush" in found.claim
     assert sum(found.claims.values()) == 16_000_000_000
-    assert "DISK-FLUSH-SLOW" in found.remedies[0].text
+    assert "flush less often, or outside the lock" in found.remedies[0].text
     assert found.confidence is Confidence.MEDIUM  # the holder's ledger is of the whole window
 
 

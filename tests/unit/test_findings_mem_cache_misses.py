@@ -70,14 +70,14 @@ def test_what_no_list_of_processes_shows_is_named() -> None:
     full = replace(group, stat=stat, limit_bytes=72 * MIB, usage_bytes=72 * MIB)
     found = finding(known(reading().model(), memory_groups=[full]), MISSES)
     assert found.headline.endswith("from disk again: tmpfs and shared memory take 52.0 MiB of 72.0 MiB")
-    assert "df -t tmpfs" in found.remedies[0].text and "raise the memory limit" in found.remedies[1].text
+    assert "df -t tmpfs" in found.remedies[0].text and "raise memory.limit_in_bytes" in found.remedies[1].text
     used = "72.0 MiB in use: tmpfs and shared memory 52.0 MiB, page cache 18.0 MiB"
     assert any(each.text == used for each in found.evidence)
     shared = replace(full, usage_bytes=120 * MIB, limit_bytes=120 * MIB)  # a database's buffers, and its page cache
     assert "tmpfs" not in finding(known(reading().model(), memory_groups=[shared]), MISSES).headline
     heap = replace(full, stat=stat | {"anon": 60 * MIB})
     found = finding(known(reading().model(), memory_groups=[heap]), MISSES)
-    assert "tmpfs" not in found.headline and "raise the memory limit" in found.remedies[0].text
+    assert "tmpfs" not in found.headline and "raise memory.limit_in_bytes" in found.remedies[0].text
 
 
 def test_a_cache_that_is_dropped_on_request_leaves_no_refaults() -> None:

@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.requests.loops_behind import with_loops
 from perfdiag.diagnosis.evidence.requests.queued_behind import with_queues
 from perfdiag.diagnosis.evidence.requests.slow_requests import with_remedies
 from perfdiag.diagnosis.evidence.sql.statement_of import with_statements
+from perfdiag.diagnosis.other_causes import with_other_causes
 from perfdiag.diagnosis.other_hands import with_other_hands
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Silence
@@ -71,7 +72,9 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
         findings = extend(model, findings)
     settled = claims.settle(model, findings, rules)
     ranked = with_calls(model, with_statements(model, with_remedies(model, settled.findings)))
-    return Diagnosis(ranked, checks, silences, settled.unclaimed_ns, settled.superseded, unasked)
+    return Diagnosis(
+        with_other_causes(ranked, checks), checks, silences, settled.unclaimed_ns, settled.superseded, unasked
+    )
 
 
 def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], unseen: Collection[str]) -> Iterator[Outcome]:

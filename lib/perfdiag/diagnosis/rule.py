@@ -97,6 +97,23 @@ class Remedy:
     risk: str = ""  # required for RISKY
 
 
+class OtherCause(str):
+    """What else could explain a finding, where other rules look for it."""
+
+    __slots__ = ("ids",)
+    ids: tuple[str, ...]
+
+
+def other_cause(text: str, *ids: str) -> OtherCause:
+    """Return such a cause, and the rules that look for it."""
+    cause = OtherCause(text)
+    cause.ids = ids
+    return cause
+
+
+LOST_PACKETS = other_cause("packets are lost on the way", "NET-RETRANSMITS")
+
+
 @dataclass(frozen=True)
 class Evidence:
     """One number that carries the claim."""

@@ -8,17 +8,20 @@ from perfdiag.recording.accounts import phrase_of
 ROOTS = {
     "disk.flush": (
         "waits until data is on disk (disk.flush)",
-        "flush less often, or outside the lock; see DISK-FLUSH-SLOW",
+        "flush less often, or outside the lock",
     ),
     "disk.read": ("waits for reads from disk", "read before taking the lock"),
     "disk.write": ("waits for writes to disk", "write after releasing the lock"),
-    "net.receive": ("waits for a peer", "do not hold the lock across a request; see NET-PEER-SLOW"),
-    "runq.throttled": ("is held back by a CPU limit", "raise that limit: see CPU-QUOTA-THROTTLED"),
+    "net.receive": ("waits for a peer", "do not hold the lock across a request"),
+    "runq.throttled": ("is held back by a CPU limit", "raise that limit: cpu.max of its cgroup"),
     "runq.busy": (
         "waits for a CPU, runnable (runq.busy)",
-        "the lock is held while its holder has no CPU: see CPU-CONTENTION and CPU-OVERSUBSCRIBED",
+        "give the thread that holds the lock a CPU sooner: fewer threads and processes beside it, or more CPUs",
     ),
-    "runtime.safepoint": ("is stopped by the JVM (runtime.safepoint)", "see what the JVM stops its threads for"),
+    "runtime.safepoint": (
+        "is stopped by the JVM (runtime.safepoint)",
+        "see what the JVM stops its threads for: -Xlog:safepoint",
+    ),
     "cpu.user": ("runs its own code", "shorten the code under the lock or split the lock"),
     "cpu.kernel": ("runs kernel code", "take system calls out of the locked section"),
     "wait.events": ("waits for events (wait.events)", "do not wait for events while holding the lock"),
@@ -30,15 +33,15 @@ ROOTS = {
     "wait.child": ("waits for a child process", "do not wait for a child while holding the lock"),
     "ipc.pipe": ("waits for another process at a pipe", "do not wait for another process while holding the lock"),
     "ipc.unix": ("waits for another process at a socket", "do not wait for another process while holding the lock"),
-    "remote.fs": ("waits for a remote file system", "do not hold the lock across file access; see FS-REMOTE-SLOW"),
+    "remote.fs": ("waits for a remote file system", "do not hold the lock across file access"),
     "nfs.commit": (
         "waits until an NFS server has flushed its data (nfs.commit)",
-        "flush less often, or outside the lock; see NFS-COMMIT-SLOW",
+        "flush less often, or outside the lock",
     ),
-    "nfs.read": ("waits for reads from NFS", "read before taking the lock; see NFS-SERVER-SLOW"),
-    "nfs.write": ("waits for writes to NFS", "write after releasing the lock; see NFS-SYNC-MOUNT"),
+    "nfs.read": ("waits for reads from NFS", "read before taking the lock"),
+    "nfs.write": ("waits for writes to NFS", "write after releasing the lock"),
     "nfs.metadata": ("waits for names and attributes on NFS", "open and look up files before taking the lock"),
-    "nfs.lock": ("waits for a lock on NFS", "do not take one lock while holding another; see NFS-LOCK-SLOW"),
+    "nfs.lock": ("waits for a lock on NFS", "do not take one lock while holding another"),
 }
 
 

@@ -41,7 +41,10 @@ _PROCESS = Subject(
     "the lock of process credentials and tracing",
     "a monitoring tool reads /proc/PID files all the time",
 )
-_JOURNAL = Subject("the file system's journal", "commits are slow or frequent: see DISK-FLUSH-SLOW")
+_JOURNAL = Subject(
+    "the file system's journal",
+    "its journal writes one commit at a time: flush less often, or use a disk that flushes faster",
+)
 _FROZEN = Subject(
     "a frozen file system",
     "find what freezes it, as a backup agent or a snapshot of the guest does, and let it thaw sooner (fsfreeze"

@@ -52,7 +52,7 @@ _ADVICE = {
             "commit less often: several statements in one transaction, many rows in one INSERT or COPY",
             "if many sessions commit at once, let one flush serve more of them: commit_delay, some 100 us; undo:"
             " its present value, by default 0",
-            "a faster disk for pg_wal: see DISK-FLUSH-SLOW",
+            "put pg_wal on a disk that flushes faster",
         ),
         under="disk.flush",
         of_server=True,

@@ -1,10 +1,12 @@
 """What the memory of a control group at its limit is used for: not all of it shows in a list of processes."""
 
+import math
+
 from perfdiag.diagnosis.evidence.memory.oom_causes import Holder, Holding, holdings_by_statistics
 from perfdiag.diagnosis.evidence.memory.oom_remedies import remedies_for_holder
 from perfdiag.diagnosis.policy import memory_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
-from perfdiag.diagnosis.significance import plain, size
+from perfdiag.diagnosis.significance import fix, plain, size
 from perfdiag.facts.host_facts import MemoryGroup
 
 _NAMES = {
@@ -41,6 +43,19 @@ def hidden(group: MemoryGroup) -> str:
 def hidden_remedies(group: MemoryGroup | None) -> list[Remedy]:
     """Return what makes such a use smaller."""
     return remedies_for_holder(_hidden(group)) if group else []
+
+
+def limit_remedies(group: MemoryGroup | None) -> list[Remedy]:
+    """Return what makes room below the limit of a group: a higher one, or less in it."""
+    less = fix("use less memory in the group: fewer workers, smaller caches and heaps; or find the leak")
+    if group is None:
+        return [less]
+    if not group.limit_bytes or math.isinf(group.limit_bytes):
+        return [fix(f"raise the memory limit of {plain(group.path)} in its unit, container or pod"), less]
+    # No trial: an undo below the memory in use calls the OOM killer.
+    name = "memory.max" if group.version == 2 else "memory.limit_in_bytes"
+    higher = f"raise {name} of {plain(group.path)} (now {size(group.limit_bytes)}) in its unit, container or pod"
+    return [fix(f"{higher}; lowering it later below the memory in use kills processes"), less]
 
 
 def _hidden(group: MemoryGroup) -> Holding | None:

@@ -12,7 +12,7 @@ from perfdiag.diagnosis.evidence.requests.calls import felt, not_followed, sever
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.rule import LOST_PACKETS, Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
@@ -73,7 +73,7 @@ def held_answers(model: Model) -> Finding | None:
                 " buffer, TCP_CORK (strace -f -T -e trace=write,writev,sendto,sendmsg,sendfile shows the pieces)"
             )
         ],
-        alternatives=["segments are lost on the way to the client: see NET-RETRANSMITS"],
+        alternatives=[LOST_PACKETS],
         verify=time_under(model, HELD),
     )
 

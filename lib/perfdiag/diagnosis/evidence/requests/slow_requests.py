@@ -21,8 +21,8 @@ from perfdiag.recording.accounts import phrase_of
 ID = "SLO-BREACH"
 _TOLD = 10  # names with a finding of their own: somebody who looks for names can bring forth any number of them
 _RANKED = fix("start with the first other finding: findings are ordered by the time that slow requests lost")
-_NOT_FOLLOWED = "see WHERE; record for longer if there were few requests"
-_TASKS = "see WHERE, and what {tasks}s wait for: {tells}; record for longer if there were few requests"
+_NOT_FOLLOWED = "record for longer, so that more slow requests are seen: --duration 60"
+_TASKS = "see what {tasks}s wait for: {tells}; or record for longer (--duration 60)"
 
 
 def slow_requests(model: Model) -> Iterable[Finding]:

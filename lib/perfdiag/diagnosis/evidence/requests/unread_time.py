@@ -15,6 +15,15 @@ from perfdiag.model.requests.serving_threads import Servers
 from perfdiag.recording.accounts import phrase_of
 
 SHOWN = 3  # accounts of readers
+# What limits the connections, or the requests at a time, of servers, by the name of their processes.
+_LIMITS = {
+    "apache2": "MaxRequestWorkers",
+    "haproxy": "maxconn",
+    "httpd": "MaxRequestWorkers",
+    "lighttpd": "server.max-connections",
+    "memcached": "its limit of connections (-c)",
+    "nginx": "worker_connections",
+}
 
 
 def unread_ns(time: RequestTime, part: float) -> int:
@@ -32,6 +41,17 @@ def not_accepted_ns(model: Model) -> int:
         return 0
     ns = unread_ns(time, time.met.unheard)
     return ns if is_felt(model, time, ns) else 0
+
+
+def find_limit(model: Model) -> str:
+    """Return the remedy where a limit keeps an idle reader from listening: with its name, where the server is known."""
+    readers = {thread.comm for thread in model.threads if thread.requests_read}
+    known = _LIMITS.get(next(iter(readers)), "") if len(readers) == 1 else ""
+    anywhere = (
+        "find the limit in the configuration (maxconn, worker_connections, MaxRequestWorkers, open files), raise it"
+    )
+    limit = f"raise {known}" if known else anywhere
+    return f"{limit} if what it protects can take more; else shorten what fills it"
 
 
 def hold_readers(model: Model, accounts: Collection[str]) -> bool:

@@ -8,13 +8,14 @@ from perfdiag.diagnosis.evidence.jvm.stopped_time import COUNTERS, Stopped, stop
 from perfdiag.diagnosis.evidence.locks.holder_sentences import does_in_brief
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
-from perfdiag.diagnosis.rule import Check, Claims, Evidence, Finding, Mechanism, Outcome, Remedy, rule
+from perfdiag.diagnosis.rule import Check, Claims, Evidence, Finding, Mechanism, Outcome, Remedy, other_cause, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, worth
 from perfdiag.model.java_machines import JavaMachine
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 
 _SHOWN = 3  # threads that were late
+_NO_CPU = other_cause("the last thread waits for a CPU", "CPU-CONTENTION", "CPU-OVERSUBSCRIBED")
 
 
 @rule(
@@ -76,7 +77,7 @@ def _late(model: Model, each: Stopped, machine: JavaMachine, claims: Claims) -> 
         departs=model.ns("runq.") < (machine.reaching_ns or 0),
         evidence=[*map(_lateness, late[:_SHOWN]), *_evidence(machine, each)],
         remedies=_remedies(late),
-        alternatives=["the last thread waits for a CPU: see CPU-CONTENTION, CPU-OVERSUBSCRIBED"],
+        alternatives=[_NO_CPU],
         verify=time_under(model, "runtime.safepoint"),
         inside=True,
     )  # fmt: skip

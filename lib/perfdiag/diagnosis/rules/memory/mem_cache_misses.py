@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import steady
 from perfdiag.diagnosis.evidence.memory.dropped_caches import dropped
-from perfdiag.diagnosis.evidence.memory.group_memory import hidden, hidden_remedies, uses
+from perfdiag.diagnosis.evidence.memory.group_memory import hidden, hidden_remedies, limit_remedies, uses
 from perfdiag.diagnosis.evidence.memory.host_memory import hidden_evidence, hidden_words, less_on_host
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, activated, has_others, refaults
 from perfdiag.diagnosis.evidence.target import subject
@@ -267,6 +267,5 @@ def _remedies(model: Model, again: Refaults) -> list[Remedy]:
     if again.group is None:
         return [*less_on_host(model), less]
     if _is_at_limit(again):
-        limit = fix("raise the memory limit of its cgroup, or use less memory in it (see MEM-CGROUP-LIMIT)")
-        return [*hidden_remedies(again.group), limit, less]
+        return [*hidden_remedies(again.group), *limit_remedies(again.group), less]
     return [fix("set memory.low on its cgroup, give other processes less memory, or add memory")]

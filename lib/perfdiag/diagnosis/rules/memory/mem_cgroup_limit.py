@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import checked, steady, time_under, watched
-from perfdiag.diagnosis.evidence.memory.group_memory import hidden, hidden_remedies, uses
+from perfdiag.diagnosis.evidence.memory.group_memory import hidden, hidden_remedies, limit_remedies, uses
 from perfdiag.diagnosis.evidence.memory.memory_high import high_rows
 from perfdiag.diagnosis.evidence.memory.oom_window import kills_told
 from perfdiag.diagnosis.evidence.memory.refaults import of_group
@@ -17,7 +17,6 @@ from perfdiag.diagnosis.rule import (
     Finding,
     Mechanism,
     Outcome,
-    Remedy,
     Severity,
     Silence,
     rule,
@@ -25,7 +24,6 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import (
     brief,
     duration,
-    fix,
     little,
     percent,
     plain,
@@ -128,7 +126,7 @@ def _finding(model: Model, group: MemoryGroup | None, claims: Mapping[str, int],
             "evicted pages are counted for the whole host only" if evicted and own is None else "",
         ],
         evidence=evidence,
-        remedies=[*hidden_remedies(group), *_limit_remedies(group)],
+        remedies=[*hidden_remedies(group), *limit_remedies(group)],
         alternatives=["a leak (a higher limit only delays it)", "page cache of the group"],
         verify=_check(group) if group else time_under(model, CGROUP),
     )
@@ -200,20 +198,3 @@ def _events(group: MemoryGroup) -> str:
 def _limit_text(group: MemoryGroup) -> str:
     nearest = min(group.limit_bytes or math.inf, group.high_bytes or math.inf)
     return "" if math.isinf(nearest) else size(nearest)
-
-
-def _limit_remedies(group: MemoryGroup | None) -> list[Remedy]:
-    remedies = [fix("use less memory in the group: fewer workers, smaller caches and heaps; or find the leak")]
-    if group is None:
-        return remedies
-    if group.limit_bytes and not math.isinf(group.limit_bytes):
-        # No trial: an undo below the memory in use calls the OOM killer.
-        name = "memory.max" if group.version == 2 else "memory.limit_in_bytes"
-        remedies.insert(
-            0,
-            fix(
-                f"raise {name} of {plain(group.path)} (now {size(group.limit_bytes)}) in its unit, container or pod;"
-                " lowering it later below the memory in use kills processes"
-            ),
-        )
-    return remedies

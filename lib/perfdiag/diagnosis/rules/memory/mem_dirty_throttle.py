@@ -201,7 +201,7 @@ def _remedies(model: Model, case: _Case) -> list[Remedy]:
             fix(f"{first} {case.elsewhere.name}, and find why it is slow"),
         ]
     if not case.victim:
-        less = f"write less to {case.place}, spread writes over time, or use a faster device (see its disk findings)"
+        less = f"write less to {case.place}, spread writes over time, or use a faster device"
         return [*_larger_part(model, case.device), fix(less)]
     largest = case.writers.largest if case.writers else None
     if largest:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.stack_samples import STANDARD_ERRORS
 from perfdiag.diagnosis.evidence.fix_checks import fewer, steady
+from perfdiag.diagnosis.evidence.memory.group_memory import limit_remedies
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, refaults
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import memory_policy
@@ -144,14 +145,14 @@ def _claim(taken_ns: int, again: Refaults | None, slow_ns: int | None, *, evicte
 
 def _fault_remedies(model: Model, evicting: Refaults | None, key: str) -> list[Remedy]:
     """Return what keeps pages in memory, as far as is known who evicts them, or reads them earlier."""
-    ahead = fix(f"{_name_it(model, key)}; see the DISK findings for the device")
+    ahead = fix(_name_it(model, key))
     if evicting is None:
         return [ahead]
     if evicting.group is None:
         return [fix("see who takes the host's memory: ps -eo pid,rss,comm --sort -rss | head"), ahead]
     limited = evicting.group.events.get("max", 0) or evicting.group.events.get("high", 0)
     if limited:
-        return [fix("raise the memory limit of its cgroup, or use less in it: see MEM-CGROUP-LIMIT")]
+        return limit_remedies(evicting.group)
     return [fix("let other processes use less memory, or give the host more; memory.low on its cgroup keeps its pages")]
 
 

@@ -24,6 +24,7 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import (
+    LOST_PACKETS,
     Evidence,
     Finding,
     Mechanism,
@@ -142,7 +143,7 @@ def _finding(model: Model, group: Sequence[Connects]) -> Finding:
         doubts=[counted, shared, not_followed(model)],
         evidence=[*_evidence(first), *_others(group[1:]), *_here(here, tried)],
         remedies=[*(tried.remedies if tried else []), *([here.remedy] if here else _remedies(model, first))],
-        alternatives=["packets are lost on the way: see NET-RETRANSMITS"],
+        alternatives=[LOST_PACKETS],
         verify=measured(model, success),
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.local.refused_descriptors import are_refused
-from perfdiag.diagnosis.evidence.requests.unread_time import not_accepted_ns
+from perfdiag.diagnosis.evidence.requests.unread_time import find_limit, not_accepted_ns
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
@@ -30,6 +30,7 @@ from perfdiag.recording.accounts import PARKED
 
 ID = "NET-LISTEN-OVERFLOW"
 OVERFLOWS, DROPS, OPENED = "TcpExt.ListenOverflows", "TcpExt.ListenDrops", "Tcp.PassiveOpens"
+_NO_USE = "more workers or a longer queue do not help"
 _FASTER = fix(
     "accept faster: more workers or processes on the port, or a thread that only accepts; other findings say what its"
     " threads wait for instead"
@@ -188,12 +189,12 @@ def _are_idle(model: Model, pids: Sequence[int]) -> bool:
 def _held_back(model: Model, first: Listener) -> Remedy:
     """Return what to do about idle threads that do not accept: neither workers nor a longer queue help."""
     if are_refused(model):
-        return fix("raise the limit of open files: see FD-EXHAUSTION; more workers or a longer queue do not help")
+        return fix(f"raise the limit of open files (LimitNOFILE, prlimit --nofile); {_NO_USE}")
     if not_accepted_ns(model):
-        return fix("raise the limit that READER-NOT-LISTENING is about; more workers or a longer queue do not help")
+        return fix(f"{find_limit(model)}; {_NO_USE}")
     limit = "find the limit that keeps its idle threads from accepting (maxconn, worker_connections, open files)"
     look = f"strace -f -e trace=accept,accept4,epoll_ctl -p {first.pids[0]} shows whether they still listen"
-    return fix(f"{limit}: {look}; more workers or a longer queue do not help")
+    return fix(f"{limit}: {look}; {_NO_USE}")
 
 
 def _evidence(found: _Overflow) -> list[Evidence]:

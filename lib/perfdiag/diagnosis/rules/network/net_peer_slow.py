@@ -32,7 +32,17 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import (
+    LOST_PACKETS,
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    rule,
+)
 from perfdiag.diagnosis.significance import (
     about,
     brief,
@@ -170,7 +180,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         evidence=evidence,
         remedies=remedies,
         alternatives=[
-            "packets are lost on the way: see NET-RETRANSMITS",
+            LOST_PACKETS,
             "the peer has nothing to send yet: this is then waiting for work",
         ],
         verify=_check(model, found, mechanism),

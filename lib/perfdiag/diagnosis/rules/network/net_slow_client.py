@@ -16,7 +16,18 @@ from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_un
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Claim, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, account_of, rule
+from perfdiag.diagnosis.rule import (
+    LOST_PACKETS,
+    Claim,
+    Evidence,
+    Finding,
+    Mechanism,
+    Outcome,
+    Remedy,
+    Severity,
+    account_of,
+    rule,
+)
 from perfdiag.diagnosis.significance import by_key, duration, fix, size, together, total_ns, typical_ns, waits
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
@@ -196,7 +207,7 @@ def _finding(model: Model, clients: _Clients) -> Finding:
         doubts=[unasked, not_followed(model)],
         evidence=_evidence(clients),
         remedies=_remedies(clients),
-        alternatives=["packets are lost on the way: see NET-RETRANSMITS", "large messages over a slow line"],
+        alternatives=[LOST_PACKETS, "large messages over a slow line"],
         verify=time_under(model, *dict.fromkeys(map(account_of, claims))),
     )
 

@@ -6,6 +6,7 @@ from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.local.refused_descriptors import are_refused
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
+    find_limit,
     followed_time,
     hardly_unread,
     meanwhile,
@@ -46,7 +47,7 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         yield time
         return
     queued = not_accepted_ns(model)
-    if not queued or are_refused(model):  # of descriptors: then this is why, see FD-EXHAUSTION
+    if not queued or are_refused(model):  # of descriptors: then this is why: FD-EXHAUSTION
         yield hardly_unread(NOT_LISTENING, time, unread_ns(time, time.met.unheard))
         return
     delays, most = delays_of(model), _limit(model)
@@ -64,12 +65,7 @@ def reader_not_listening(model: Model) -> Iterable[Outcome]:
         severity=Severity.WARNING,
         best=Confidence.MEDIUM,
         evidence=[read_after(delays), meanwhile(time.by)],
-        remedies=[
-            fix(
-                "find the limit in the configuration (maxconn, worker_connections, MaxRequestWorkers, open files) and"
-                " raise it, if what it protects can take more; else shorten what fills it"
-            )
-        ],
+        remedies=[fix(find_limit(model))],
         alternatives=["a lost wake-up (EPOLLET or EPOLLONESHOT without reading everything)"],
         verify=read_in_time(model),
     )
