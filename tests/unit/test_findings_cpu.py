@@ -36,11 +36,15 @@ def computing(samples: int = 400, other: int = 100) -> Builder:
     ("frame", "advice"),
     [
         ("0x130e1f (app)", "install debug symbols"),
-        ("deflate_slow (libz.so.1)", "make deflate_slow (libz.so.1) cheaper"),
+        ("parse (app)", "make parse (app) cheaper"),
+        ("deflate_slow (libz.so.1)", "find what calls deflate_slow (libz.so.1)"),
+        ("java.util.ArrayList.indexOf (jit)", "find what calls java.util.ArrayList.indexOf (jit)"),
+        ("deflate_slow (libz.so.1) below pack (app)", "call deflate_slow (libz.so.1) less in pack (app)"),
+        ("memcpy (libc.so.6) below main (app)", "find what calls memcpy (libc.so.6)"),
     ],
 )
-def test_no_function_is_to_be_made_cheaper_that_has_no_name(frame: str, advice: str) -> None:
-    builder = Builder().thread("worker", cpu_user="8 s").stack("cpu", user=[frame], count=400)
+def test_only_a_function_of_the_programs_own_is_to_be_made_cheaper(frame: str, advice: str) -> None:
+    builder = Builder().thread("worker", cpu_user="8 s").stack("cpu", user=frame.split(" below "), count=400)
     assert advice in finding(builder.model(), "CPU-BOUND").remedies[0].text
 
 

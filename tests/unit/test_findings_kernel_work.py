@@ -5,10 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import FILTERS, GENERAL, KINDS
+from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import FILTERS, KINDS
 
 from unit.support import Builder
 from unit.support.judging import finding, knowing
+
+GENERAL = "make fewer, larger system calls, and reuse memory"
 
 KERNEL = "CPU-KERNEL-HEAVY"
 
@@ -87,7 +89,7 @@ def test_memory_that_is_unmapped_under_a_fault_counts_for_the_first_kind_only() 
     assert "100 %" in finding(builder.model(), KERNEL).evidence[1].text
 
 
-def calls(number: int, size: int) -> list[str]:
+def calls(number: int, size: int, *user: str) -> list[str]:
     process = SimpleNamespace(
         tracer=0,
         read_calls=number,
@@ -96,7 +98,9 @@ def calls(number: int, size: int) -> list[str]:
         written_characters=0,
         status={},
     )
-    model = knowing(working(vfs_read=300).model(), processes={100: process})
+    builder = Builder().thread("worker", cpu_user="1 s", cpu_kernel="7 s")
+    builder.stack("cpu", "cpu.kernel", kernel=["vfs_read"], user=user, count=300)
+    model = knowing(builder.model(), processes={100: process})
     return [remedy.text for remedy in finding(model, KERNEL).remedies]
 
 
@@ -104,6 +108,18 @@ def test_many_small_reads_ask_for_larger_buffers() -> None:
     assert "2,000,000" in calls(2000000, 16)[0] and "16 B" in calls(2000000, 16)[0]
     assert calls(2_000_000, 65_536) == [GENERAL]
     assert calls(2_000, 16) == [GENERAL]
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [
+        (["read (libc.so.6)", "load (app)"], "read and write more at a time in load (app) (setvbuf, BufferedWriter"),
+        (["pread64 (libc.so.6)", "load (app)"], "read and write more at a time in load (app): 2,000,000"),
+        (["pread64 (libc.so.6)", "load_pixels (libimage.so.6)"], "what makes load_pixels (libimage.so.6) read and"),
+    ],
+)
+def test_who_makes_small_calls_is_told_what_would_change_them(user: list[str], said: str) -> None:
+    assert said in calls(2_000_000, 16, *user)[0]
 
 
 def test_what_is_not_counted_is_not_small() -> None:

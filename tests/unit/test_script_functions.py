@@ -81,13 +81,13 @@ def test_a_script_stands_for_its_interpreter_and_the_c_library() -> None:
 def test_another_librarys_work_is_its_own_and_called_by_the_script() -> None:
     found = samples(("inflate (libz.so.1.2.13)", [CART, MAIN]))
     assert found.hottest()[0].name == "inflate (libz.so.1.2.13)"
-    assert found.callers() == ["Cart.total (cart.py:30)", "<module> (main.py:1)"]
+    assert found.callers() == ["Cart.total (cart.py:30)", "main.py (top level)"]
 
 
 def test_callers_are_those_of_the_program_not_of_the_language() -> None:
     found = samples((f"0x12 ({PYTHON})", [ENCODE, ENCODE, CART, MAIN]))
     assert found.hottest()[0].name == "JSONEncoder.encode (encoder.py:183)"
-    assert found.callers() == ["Cart.total (cart.py:30)", "<module> (main.py:1)"]
+    assert found.callers() == ["Cart.total (cart.py:30)", "main.py (top level)"]
 
 
 def test_a_program_may_be_started_by_another_name() -> None:

@@ -19,6 +19,7 @@ from perfdiag.recording import schema
 _OF_LANGUAGE = re.compile(r"/(?:lib(?:64)?(?:/[\w-]+)?|share)/(?:python|ruby/|perl/|perl-base/?)\d?[\d.]*/")
 _INSTALLED = re.compile(r"/(?:site-packages|dist-packages|gems|bundle|site_ruby|vendor_ruby)/|/local/share/perl/")
 _LINE = re.compile(r":\d+\)$")
+_OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun)\.")
 _BUILT_IN = ("(<frozen ", "(<string>:", "(node:", " node:")
 
 
@@ -96,6 +97,12 @@ def own_callers(frames: Sequence[str]) -> list[str]:
     own = [frame for frame in scripts if not of_language(frame)]
     outside = [frame for frame in named if not of_system(frame) and not schedules(frame)]
     return [readable(frame) for frame in own or outside]
+
+
+def of_others(frame: str) -> bool:
+    """Return whether code is not the program's own: of a library, of its language or runtime, or without a name."""
+    library = ".so" in module_of(frame) or _OF_JAVA.match(frame) is not None
+    return not is_named(frame) or library or of_system(frame) or of_runtime(frame) or of_language(frame)
 
 
 def program_functions(stack: schema.Stack) -> list[str]:

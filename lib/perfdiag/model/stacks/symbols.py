@@ -23,6 +23,7 @@ _SCRIPT = re.compile(r"JS:[*^~+]?(\S*) (?:\S*/)?([^/\s]+:\d+):\d+ \(jit\)")
 _OF_INTERPRETER = re.compile(
     r"(?:.*<locals>\.)?(.*) \((?:.*/)?([^/]+/__init__\.[^/]+|(?!__init__\.)[^/]+:\d+)\)"  # of a package, its folder
 )
+_TOP_LEVEL = ("<module>", "<main>", "<top (required)>")  # what Python and Ruby call the code of a file in no function
 _RUST_CLOSURE = "_$u7b$$u7b$closure$u7d$$u7d$"
 
 
@@ -52,9 +53,12 @@ def readable(frame: str) -> str:
 
     C++ and Rust, as far as that takes no parser of types: scopes and name, no arguments.  Node.js, in its perf map:
     "busy (server.js:6)" for "JS:*busy /srv/server.js:6:14 (jit)", whatever compiler the mark stands for.
-    Of an interpreter: "encode (encoder.py:182)" for "encode (/usr/lib/python3.11/json/encoder.py:182)".
+    Of an interpreter: "encode (encoder.py:182)" for "encode (/usr/lib/python3.11/json/encoder.py:182)", and of what
+    stands in no function "main.py (top level)".
     """
     script = _SCRIPT.fullmatch(frame) or _OF_INTERPRETER.fullmatch(frame)
+    if script and script[1] in _TOP_LEVEL:
+        return f"{script[2].partition(':')[0]} (top level)"
     if script:
         return f"{script[1] or 'a function'} ({script[2]})"
     if free := _FREE.match(frame):

@@ -10,10 +10,11 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain, size
 from perfdiag.model.model import Model, once
-from perfdiag.model.stacks.symbols import any_begins
+from perfdiag.model.stacks.symbols import any_begins, module_of, symbol_of
 from perfdiag.recording import schema
 
 _OF_PIPES = ("anon_pipe_", "pipe_read", "pipe_write")
+_AT_POSITION = ("pread", "pwrite", "__pread", "__pwrite", "__libc_pread", "__libc_pwrite", "preadv", "pwritev")
 _NEAR_SPIN = 4  # functions: further out a pipe is what the lock below it is taken for
 _BY_NAME = {kind.name: kind for kind in KINDS}
 INNERMOST = 2  # functions of a wait that tell what it is for: those further out are part of many
@@ -106,25 +107,28 @@ def is_known(name: str) -> bool:
     return name in _BY_NAME
 
 
-def remedies(model: Model, found: Sequence[Work]) -> list[Remedy]:
+def remedies(model: Model, samples: CpuSamples, found: Sequence[Work]) -> list[Remedy]:
     """Return the remedies for proven kinds of work."""
     proven = [each for each in found if each.proven]
-    small = _small_calls(model) if any(each.name in ("files", LOCAL_SOCKETS) for each in proven) else ""
+    small = _small_calls(model, samples) if any(each.name in ("files", LOCAL_SOCKETS) for each in proven) else ""
     texts = ([small] if small else []) + [each.remedy for each in proven if each.remedy]
     return [fix(text) for text in texts]
 
 
-def _small_calls(model: Model) -> str:
-    """Return the remedy for tiny reads and writes, "" if calls are few, larger or not counted."""
+def _small_calls(model: Model, samples: CpuSamples) -> str:
+    """Return the remedy for tiny reads and writes, "" if calls are few, larger or not counted. Buffers do not change
+    calls at a position (pread), and a library's are not its user's."""
     facts = model.facts.processes.values()
     calls = sum((process.read_calls or 0) + (process.write_calls or 0) for process in facts)
     moved = sum((process.read_characters or 0) + (process.written_characters or 0) for process in facts)
     if calls * 1e9 < cpu_policy.calls_per_second * model.window_ns or moved >= cpu_policy.small_call_bytes * calls:
         return ""
-    return (
-        f"use larger buffers (setvbuf, BufferedWriter, bufio): {calls:,} reads and writes moved {size(moved / calls)}"
-        " each"
-    )
+    moves = f"{calls:,} reads and writes moved {size(moved / calls)} each"
+    call, caller = [*samples.entrances(), "", ""][:2]
+    if ".so" in module_of(caller):
+        return f"find what makes {caller} read and write so little at a time, as a setting of its own may: {moves}"
+    buffers = "" if symbol_of(call).startswith(_AT_POSITION) else " (setvbuf, BufferedWriter, bufio)"
+    return f"read and write more at a time{f' in {caller}' if caller else ''}{buffers}: {moves}"
 
 
 def spins_at_pipe(functions: Sequence[str]) -> bool:

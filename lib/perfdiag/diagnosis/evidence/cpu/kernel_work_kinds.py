@@ -17,7 +17,6 @@ LOCK_SPINS = (
 LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "receiving packets"
 ENCRYPTION, QUOTAS = "encrypting or decrypting", "accounting btrfs quotas (qgroups)"
 BREAKPOINTS = "breakpoints of a tracer (uprobes) or debugger"
-GENERAL = "make fewer, larger system calls, and reuse memory"
 
 # What recordings have for code of the kernel that it knows no symbol of: only compiled classic filters have none.
 FILTERS = "code without a symbol"

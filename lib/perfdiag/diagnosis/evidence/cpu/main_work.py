@@ -57,7 +57,7 @@ def _of_kernel(model: Model, samples: CpuSamples, kernel: int) -> MainWork | Non
         return None
     text = f"{first.part} of {kernel:,} kernel samples: {first.name}"
     evidence = Evidence(text, first.part.share, "share", FUNCTIONS, first.part.error)
-    remedy = next(iter(kernel_work.remedies(model, [first])), None)
+    remedy = next(iter(kernel_work.remedies(model, samples, [first])), None)
     return MainWork(f"with {first.name}", first.part, "kernel", evidence, remedy)
 
 

@@ -123,7 +123,7 @@ class CpuSamples:
         return [Hot(plain(name), self._part(count)) for name, count in counts.most_common(1)]
 
     def hot_path(self) -> list[Hot]:
-        """Return the target's own functions below which most of the samples stand, the narrowest first: a parser or a
+        """Return the target's own functions below which most of the samples stand, the innermost first: a parser or a
         compiler of regular expressions spreads over many functions, and what calls it is what the program can change.
         """
         counts: Counter[str] = Counter()
@@ -133,7 +133,7 @@ class CpuSamples:
                 counts[name] += stack.count
                 places[name] += place * stack.count
         most = [name for name, count in counts.items() if count >= cpu_policy.hot_spot_share * self.count]
-        outwards = sorted(most, key=lambda name: (counts[name], places[name]))
+        outwards = sorted(most, key=lambda name: (places[name] / counts[name], counts[name]))
         return [Hot(plain(name), self._part(counts[name])) for name in outwards]
 
     def shared_out(self, least: float, number: int = 3) -> list[Hot]:
@@ -155,6 +155,11 @@ class CpuSamples:
             found.append(Hot(plain(first), self._part(inside[first])))
             rest = [(names, count) for names, count in rest if first not in names]
         return found
+
+    def is_own(self, spot: Hot) -> bool:
+        """Return whether hot code is a function of the program itself, and no library or part of its language."""
+        frames = (scripts.stands_in(each, self._interpreters) for each in self.stacks if self._is(spot, each))
+        return not any(map(scripts.of_others, frames)) and any(self._is(spot, each) for each in self.stacks)
 
     def is_inside(self, leaf: Hot, caller: str) -> bool:
         """Return whether most samples that stand in some code have a function of the target's own on their stack."""

@@ -36,15 +36,3 @@ def sample_limits(model: Model, samples: CpuSamples, *, kernel: bool = False) ->
         if kernel or nameless < 0.5
         else [f"{percent(nameless)} of the samples in own code have no function name (no symbols or perf map)"]
     )
-
-
-def cheaper(samples: CpuSamples) -> str:
-    """Return the remedy for hot functions, or how to find them."""
-    spot = samples.hot_spot()
-    if spot and spot.nameless_of is not None:
-        return "find the hot functions (install debug symbols, or let the runtime write a perf map)"
-    if spot:
-        return f"make {spot.name} cheaper or call it less"
-    if samples.count >= cpu_policy.samples_for_function:
-        return "make the functions that --full names cheaper or call them less"
-    return "find the hot functions: perf top -p PID, or record longer (--duration 60)"

@@ -12,4 +12,5 @@ def read_file(model: Model, device: str) -> str:
     largest = max(found, key=lambda each: each.waited_ns, default=None)
     if largest is None or not largest.name_alone or largest.waited_ns < memory_policy.main_file_share * whole_ns:
         return ""
-    return f" of {brief(largest.name_alone)} ({size(largest.read_bytes / largest.waits)} each)"
+    each = f" ({size(largest.read_bytes / largest.waits)} each)" if largest.read_bytes else ""  # 0: past the page cache
+    return f" of {brief(largest.name_alone)}{each}"

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.cpu.cheaper import cheaper
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, called_by, functions_evidence
-from perfdiag.diagnosis.evidence.cpu.time_split import cheaper, sample_limits, split_error, split_limit
+from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.requests.unasked_sends import Unasked, mostly_unasked
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject, who_computes
@@ -86,7 +87,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         top = f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {part} in {own}.{top}"
-    remedy = fix(f"{cheaper(samples)}, or use more or faster CPUs")
+    remedy = fix(f"{cheaper(model, samples)}, or use more or faster CPUs")
     return conclude(
         model,
         {"cpu.user": ns},

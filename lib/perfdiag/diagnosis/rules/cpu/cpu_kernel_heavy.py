@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, is_known, remedies, spins_for_a_lock, work
-from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS, GENERAL
+from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     FUNCTIONS,
@@ -156,10 +156,16 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
             ),
             *_paths(samples, found),
         ],
-        remedies=remedies(model, found) or [fix(GENERAL)],
+        remedies=remedies(model, samples, found) or [fix(_general(samples))],
         alternatives=["another tool traces, audits or filters system calls"],
         verify=less(model, "cpu.kernel", kernel),
     )
+
+
+def _general(samples: CpuSamples) -> str:
+    """Return what helps against calls of no known kind, with who makes them."""
+    callers = samples.entrances()[1:] if samples.count >= cpu_policy.samples_for_function else []
+    return f"make fewer, larger system calls{f' in {callers[0]}' if callers else ''}, and reuse memory"
 
 
 def _mostly_in(samples: CpuSamples, work: Work) -> str:

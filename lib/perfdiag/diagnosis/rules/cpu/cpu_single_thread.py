@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from perfdiag.diagnosis.evidence.cpu.cheaper import cheaper
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
@@ -10,7 +11,6 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     functions_evidence,
     slowed_processes,
 )
-from perfdiag.diagnosis.evidence.cpu.time_split import cheaper
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.pipelines import Pipeline, Stage, pipelines
 from perfdiag.diagnosis.evidence.target import CPU, again, cpu_ns, usable_cpus
@@ -176,10 +176,10 @@ def _finding(
             *_functions(samples),
         ],
         remedies=[
-            *remedies(model, purposes),
+            *remedies(model, samples, purposes),
             fix(
-                f"take work off this thread: {cheaper(samples)}, hand work to the others in batches, or run several of"
-                " them (more CPUs do not help)"
+                f"take work off this thread: {cheaper(model, samples)}, hand work to the others in batches, or run"
+                " several of them (more CPUs do not help)"
             ),
         ],
         alternatives=["one thread by design", "a busy-poller"],

@@ -19,6 +19,6 @@ rule(
         "A cold cache after a start, too little memory (MEM-MAJOR-FAULTS, MEM-RECLAIM), an I/O limit"
         " (DISK-THROTTLED), a full queue (DISK-QUEUEING)."
     ),
-    remedies="A larger cache, an index, larger sequential reads, or a faster disk.",
+    remedies="Fewer or larger reads, an index, a faster disk; for what is read again, a larger cache.",
     verify="Reads take less than 2 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, READ))

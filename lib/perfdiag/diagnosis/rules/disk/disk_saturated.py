@@ -159,7 +159,7 @@ def _finding(model: Model, item: Waited, load: _Load, claims: dict[Claim, int], 
         ],
         remedies=[
             *([others.remedy] if others else []),
-            fix("give this disk less work: a larger cache, batches, backups and scans at another time"),
+            fix("give this disk less work: fewer, larger requests, backups and scans at another time"),
             fix("use more or faster disks; raise the provisioned limit of a network volume if the rates match it"),
         ],
         others=others.others if others else (),
