@@ -214,7 +214,12 @@ def _faster(report: Report, page: Page) -> list[Text]:
         return []
     if 2 * first.ns < _whole_ns(report) or first.ns < FELT * report.window.duration_ns:
         return []
-    return remedy_lines(first.remedy[0], page, "FASTER   ")
+    set_so = any(first.id in each.findings for each in report.unusual_settings)  # the second remedy sets that back
+    also = second_remedy(first, page) if set_so else None
+    return [
+        *remedy_lines(first.remedy[0], page, "FASTER   "),
+        *(remedy_lines(also, page, f"{_INDENT}or ") if also else []),
+    ]
 
 
 def second_remedy(finding: Finding, page: Page) -> Remedy | None:

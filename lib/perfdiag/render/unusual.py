@@ -3,6 +3,7 @@
 from perfdiag.common.units import duration
 from perfdiag.render.labelled_lines import labelled_lines
 from perfdiag.render.layout import Page, Section
+from perfdiag.render.problem import faults
 from perfdiag.report.contract import Report, UnusualSetting
 from perfdiag.report.status import IDLE_WORD
 
@@ -11,9 +12,11 @@ _SHOWN = 3
 
 
 def unusual(report: Report, page: Page) -> Section:
-    """Return them with what they do; none of an idle target, unless the page is full."""
-    idle = report.verdict.status == IDLE_WORD and not page.full
-    texts = [] if idle else [_told(each, page) for each in report.unusual_settings]
+    """Return them with what they do; on a short page none of an idle target, and none that the problem names."""
+    if report.verdict.status == IDLE_WORD and not page.full:
+        return Section([], [])
+    above = {*report.verdict.ids, *(each.id for _, each in faults(report))} if not page.full else set()
+    texts = [_told(each, page) for each in report.unusual_settings if above.isdisjoint(each.findings)]
     return labelled_lines(page, _LABEL, texts, _SHOWN, "more unusual setting", gap=False)
 
 

@@ -4,6 +4,7 @@ Names become printable here, and numbers are joined; nothing is left out: a rend
 """
 
 from collections import Counter
+from dataclasses import replace
 
 from perfdiag import __version__
 from perfdiag.common.by_key import sums_by_key
@@ -34,6 +35,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
 
     Shares of its findings and `unclaimed_share` add up to all of the busy time.
     """
+    diagnosis = replace(diagnosis, findings=with_settings(model, diagnosis.findings))
     side = host_side(model)
     return Report(
         schema=contract.SCHEMA_VERSION,
@@ -59,14 +61,14 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         everyone=everyone(model),
         host_side=side,
         java_machines=java_machines(model),
-        unusual_settings=header.unusual(model),
+        unusual_settings=header.unusual(model, diagnosis.findings),
         kernel_log=header.kernel_log(model),
         statements=statements(model),
         sql_calls=sql_calls(model),
         thresholds=thresholds.changed(),
         threads=account_tables.threads(model),
         stacks=stacks.stacks(model),
-        findings=[_finding(with_settings(model, each), config) for each in diagnosis.findings],
+        findings=[_finding(each, config) for each in diagnosis.findings],
         unclaimed_ns=diagnosis.unclaimed_ns,
         unclaimed_share=diagnosis.unclaimed_ns / whole_ns(model) if whole_ns(model) else 0.0,
         unclaimed=_unclaimed(model, diagnosis),

@@ -1,6 +1,7 @@
 """The head of a report: what was measured, where, when, and what a reader must know before any number."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from perfdiag.common.text import printable
@@ -11,7 +12,8 @@ from perfdiag.diagnosis.evidence.network.own_queues import on_purpose
 from perfdiag.diagnosis.evidence.requests.objectives import without_match
 from perfdiag.diagnosis.evidence.target import again
 from perfdiag.diagnosis.policy import cpu_policy, general_policy
-from perfdiag.diagnosis.settings.unusual_settings import unusual_settings
+from perfdiag.diagnosis.rule import Finding
+from perfdiag.diagnosis.settings.unusual_settings import explained, unusual_settings
 from perfdiag.diagnosis.significance import percent
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Host, Model
@@ -81,14 +83,17 @@ def kernel_log(model: Model) -> list[contract.KernelSaid]:
     return flood + [contract.KernelSaid(text=printable(text, _LONGEST_SAID), count=number) for text, number in said]
 
 
-def unusual(model: Model) -> list[contract.UnusualSetting]:
-    """Return what is set in an unusual way and bears on much of the time."""
+def unusual(model: Model, findings: Sequence[Finding]) -> list[contract.UnusualSetting]:
+    """Return what is set in an unusual way and bears on much of the time, and which findings say so themselves."""
+    reasons = {setting: findings[at].id for at, setting in explained(model, findings).items()}
+    ids = {each.id for each in findings}
     return [
         contract.UnusualSetting(
             text=printable(each.text, _LONGEST_SAID),
             effect=each.effect,
             shown_by=printable(each.shown_by, _LONGEST_SAID),
             ns=each.ns,
+            findings=[reasons[each]] if each in reasons else sorted(ids.intersection(each.told_by)),
         )
         for each in unusual_settings(model)
     ]

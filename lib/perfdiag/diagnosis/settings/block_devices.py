@@ -91,7 +91,10 @@ def _of_device(model: Model, disk: Disk, keys: list[str]) -> Iterator[Unusual]:
         if departure:
             ns, remedy = time_at(model, each.accounts, keys), set_back(path, each.departure, text)
             told = f"{each.file} of {name} {departure}"
-            yield Unusual(told, each.effect, path, ns, each.accounts, remedy if each.is_set else None)
+            remedy = remedy if each.is_set else None
+            yield Unusual(
+                told, each.effect, path, ns, each.accounts, remedy, explains=each.accounts, loses_nothing=True
+            )
 
 
 def _text(model: Model, disk: Disk, file: str) -> str:

@@ -22,6 +22,7 @@ from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
 
 _RECLAIM = ("memory.reclaim", "memory.swap_in", "memory.major_fault", "disk.read")
+_PAUSES = ("memory.dirty_throttle",)
 _WRITERS = ("memory.dirty_throttle", "disk.write", "disk.flush", "nfs.write", "nfs.commit")
 _MIB = 1 << 20
 USED_UP = 0.95  # of a limit
@@ -36,10 +37,13 @@ class KernelSetting:
     departure: Departure
     accounts: tuple[str, ...]  # that it makes longer
     effect: str
+    explains: tuple[str, ...] = ()  # as in Unusual
 
 
-def _sysctl(name: str, departure: Departure, accounts: tuple[str, ...], effect: str) -> KernelSetting:
-    return KernelSetting(SYSCTL + name.replace(".", "/"), departure, accounts, effect)
+def _sysctl(
+    name: str, departure: Departure, accounts: tuple[str, ...], effect: str, *, explains: tuple[str, ...] = ()
+) -> KernelSetting:
+    return KernelSetting(SYSCTL + name.replace(".", "/"), departure, accounts, effect, explains)
 
 
 MEMORY = (
@@ -70,12 +74,12 @@ MEMORY = (
     ),
 )
 WRITEBACK = (
-    _sysctl("vm.dirty_ratio", unset_or_at_least(10, "20"), _WRITERS, "writers are paused with few dirty pages already"),
-    _sysctl(
-        "vm.dirty_bytes",
-        unset_or_at_least(256 * _MIB, "0: not set"),
-        _WRITERS,
-        "writers are paused with few dirty pages already",
+    *(
+        _sysctl(name, departure, _WRITERS, "writers are paused with few dirty pages already", explains=_PAUSES)
+        for name, departure in (
+            ("vm.dirty_ratio", unset_or_at_least(10, "20")),
+            ("vm.dirty_bytes", unset_or_at_least(256 * _MIB, "0: not set")),
+        )
     ),
     _sysctl("vm.dirty_background_ratio", at_most(20, "10"), _WRITERS, "more is written at once, and later"),
     _sysctl("vm.dirty_writeback_centisecs", at_least(1, "500"), _WRITERS, "old pages are not written by themselves"),
@@ -170,7 +174,9 @@ def kernel_settings(model: Model) -> Iterator[Unusual]:
         departure = each.departure(text) if text else ""
         if text and departure:
             told, remedy = f"{_name(each.path)} {departure}", set_back(each.path, each.departure, text)
-            yield Unusual(told, each.effect, each.path, ns, each.accounts, remedy)
+            yield Unusual(
+                told, each.effect, each.path, ns, each.accounts, remedy, explains=each.explains, loses_nothing=True
+            )
 
 
 def used_up(model: Model) -> Iterator[Unusual]:

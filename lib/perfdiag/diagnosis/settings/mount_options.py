@@ -85,6 +85,7 @@ MOUNT_OPTIONS = (
     MountOption(_FUSE, "max_read=", _REMOTE, "each read asks for little", below=65536),
     MountOption(_FUSE, "direct_io", _REMOTE, "each read goes to the process that serves the files"),
 )
+_TOLD_BY = ("NFS-METADATA-CHATTY", "NFS-SYNC-MOUNT")
 _BY_NAME = groups_by_key((each.name, each) for each in MOUNT_OPTIONS)
 _MOST_OPTIONS = 256  # of a mount, which has a dozen
 
@@ -101,7 +102,16 @@ def mount_options(model: Model) -> Iterator[Unusual]:
                         f"{plain(mount.mountpoint)} ({plain(mount.fstype)}) is mounted with {plain(', '.join(options))}"
                     )
                     ns, remedy = time_at(model, kind.accounts, [key]), _without(mount, options)
-                    yield Unusual(text, kind.effect, "/proc/self/mountinfo", ns, kind.accounts, remedy)
+                    yield Unusual(
+                        text,
+                        kind.effect,
+                        "/proc/self/mountinfo",
+                        ns,
+                        kind.accounts,
+                        remedy,
+                        explains=kind.accounts,
+                        told_by=_TOLD_BY,
+                    )
 
 
 def _without(mount: Mount, options: list[str]) -> Remedy:

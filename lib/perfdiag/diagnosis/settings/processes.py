@@ -7,7 +7,7 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import layers
 from perfdiag.diagnosis.evidence.memory.page_dirtiers import own_pids
 from perfdiag.diagnosis.evidence.target import allowed_cpus, idle_class, niced, subject
 from perfdiag.diagnosis.settings.unusual import CPU, DISK, RUN_QUEUE, Unusual, time_at, time_in, waited_for
-from perfdiag.diagnosis.significance import plain
+from perfdiag.diagnosis.significance import fix, plain
 from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
 
@@ -15,6 +15,7 @@ USUAL_WEIGHT = {1: 1024, 2: 100}  # of a control group, by version
 SMALL_WEIGHT = 0.1  # of that: a pod that asks for one CPU of many has two fifths
 MANY_FILTERS = 10  # seccomp filters: a container manager and a service manager set some each
 NEARLY_FULL = 0.9  # of a memory limit
+IO_LIMITS = {1: "blkio.throttle.*", 2: "io.max"}  # files of a control group, by version
 _FULL_GROUP = ("memory.cgroup", "memory.reclaim", "memory.swap_in", "memory.major_fault", "disk.read")
 
 
@@ -83,7 +84,17 @@ def _other_groups(model: Model) -> Iterator[Unusual]:
         path, limited = plain(group.path), {device for device, limits in group.limits.items() if limits}
         if keys := [key for key, devices in below.items() if devices & limited]:
             ns = time_at(model, DISK, keys)
-            yield Unusual(f"{path} has an I/O limit", "requests above it wait", f"{path}/io.max", ns)
+            yield Unusual(
+                f"{path} has an I/O limit",
+                "requests above it wait",
+                f"{path}/{IO_LIMITS.get(group.version, 'io.max')}",
+                ns,
+                DISK,
+                fix(f"raise the I/O limit of its cgroup: {path}/{IO_LIMITS.get(group.version, 'io.max')}"),
+                explains=DISK,
+                loses_nothing=True,
+                told_by=("DISK-THROTTLED",),
+            )
         weight = number(_of_group(model, group.path, "io.weight").removeprefix("default").strip().partition("\n")[0])
         if weight is not None and weight < SMALL_WEIGHT * USUAL_WEIGHT[2]:
             text = f"io.weight of {path} is {weight} (usually 100)"
@@ -93,7 +104,13 @@ def _other_groups(model: Model) -> Iterator[Unusual]:
         limit = min(limits, default=None)
         if limit and each.usage_bytes is not None and each.usage_bytes >= NEARLY_FULL * limit:
             text = f"{plain(each.path)} has {size(each.usage_bytes)} of its {size(limit)} of memory"
-            yield Unusual(text, "its pages are freed to make room", f"{plain(each.path)}/memory.max", memory_ns)
+            yield Unusual(
+                text,
+                "its pages are freed to make room",
+                f"{plain(each.path)}/memory.max",
+                memory_ns,
+                told_by=("MEM-CGROUP-LIMIT", "MEM-HIGH-THROTTLE"),
+            )
 
 
 def _of_group(model: Model, path: str, file: str) -> str:

@@ -29,6 +29,9 @@ class Unusual:
     ns: int  # the target's time that it may have made longer
     accounts: tuple[str, ...] = ()  # in which that is
     remedy: Remedy | None = None  # None: it takes more than one command, or nobody knows whether it may be changed
+    explains: tuple[str, ...] = ()  # accounts whose waits are long because of it: it is no cause among others there
+    loses_nothing: bool = False  # the remedy, so that it may stand first
+    told_by: tuple[str, ...] = ()  # ids of the findings that name it themselves
 
 
 @once

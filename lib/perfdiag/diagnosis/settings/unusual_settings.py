@@ -41,14 +41,41 @@ def unusual_settings(model: Model) -> list[Unusual]:
     return nlargest(MOST, (each for each in looked_at if each.ns > 0 and each.ns >= least_ns), key=lambda each: each.ns)
 
 
-def with_settings(model: Model, finding: Finding) -> Finding:
-    """Return a finding with what sets back the unusual setting that bears on most of it, as the second remedy: the
-    setting may be meant, and the first one goes to the cause that is proven."""
-    most_ns = sum(finding.claims.values()) / 2
-    may_help = [each for each in unusual_settings(model) if each.remedy and _shared_ns(finding, each) > most_ns]
-    remedies = [each.remedy for each in may_help if each.remedy and each.remedy not in finding.remedies][:1]
-    return replace(finding, remedies=[*finding.remedies[:1], *remedies, *finding.remedies[1:]])
+def with_settings(model: Model, findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings with what sets back the unusual setting that bears on most of them, as the second remedy: the
+    setting may be meant, and the first one goes to the cause that is proven. Where a setting explains the time of a
+    finding, its headline says so, and what can be undone, or loses nothing, stands first."""
+    reasons = explained(model, findings)
+    untold = _untold(model, findings)
+    return [_with_setting(each, untold, reasons.get(index)) for index, each in enumerate(findings)]
 
 
-def _shared_ns(finding: Finding, setting: Unusual) -> int:
-    return min(setting.ns, sum(ns for claim, ns in finding.claims.items() if account_of(claim) in setting.accounts))
+def explained(model: Model, findings: Sequence[Finding]) -> dict[int, Unusual]:
+    """Return by the place of a finding the setting that explains most of its time; each setting once."""
+    found: dict[int, Unusual] = {}
+    for setting in _untold(model, findings):
+        places = (at for at, each in enumerate(findings) if _bears_on(each, setting, setting.explains))
+        found |= {at: setting for at in islice(places, 1) if at not in found}
+    return found
+
+
+def _untold(model: Model, findings: Sequence[Finding]) -> list[Unusual]:
+    """Return the settings that no finding is about."""
+    ids = {each.id for each in findings}
+    return [each for each in unusual_settings(model) if ids.isdisjoint(each.told_by)]
+
+
+def _with_setting(finding: Finding, settings: Sequence[Unusual], reason: Unusual | None) -> Finding:
+    if reason is not None:
+        remedy = reason.remedy if reason.loses_nothing and reason.remedy not in finding.remedies else None
+        remedies = [*([remedy] if remedy else []), *finding.remedies]
+        finding = replace(finding, headline=f"{finding.headline}; {reason.text}", remedies=remedies)
+    may_help = (each.remedy for each in settings if _bears_on(finding, each, each.accounts))
+    more = [each for each in may_help if each and each not in finding.remedies][:1]
+    return replace(finding, remedies=[*finding.remedies[:1], *more, *finding.remedies[1:]])
+
+
+def _bears_on(finding: Finding, setting: Unusual, accounts: Sequence[str]) -> bool:
+    """Return whether a setting may have made most of the time of a finding longer, as far as that is in `accounts`."""
+    shared_ns = sum(ns for claim, ns in finding.claims.items() if account_of(claim) in accounts)
+    return min(setting.ns, shared_ns) > sum(finding.claims.values()) / 2

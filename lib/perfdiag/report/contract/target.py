@@ -57,6 +57,7 @@ class UnusualSetting(Part, frozen=True, kw_only=True):
     effect: str  # "each write waits until it is safe"
     shown_by: Untrusted  # a file or a command
     ns: int  # the time that it may have made longer
+    findings: list[str]  # ids of those that name it
 
 
 class Host(Part, frozen=True, kw_only=True):

@@ -202,7 +202,7 @@ def _waited(it: Situation) -> str:
 
 def _no_fault(it: Situation) -> str:
     rowless = unclaimed_time.without_rows(it.model)[1]
-    return rowless[:1].upper() + rowless[1:] or ("" if it.doubts or it.untimed else NO_FAULT)
+    return rowless[:1].upper() + rowless[1:] or ("" if it.doubts or it.untimed or it.is_set_so else NO_FAULT)
 
 
 def _idle(it: Situation) -> Sequence[Finding]:

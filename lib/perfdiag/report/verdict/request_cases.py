@@ -185,7 +185,7 @@ def _beside_minor(it: Requests) -> list[str]:
 
 
 def _no_fault(it: Requests) -> list[str]:
-    nothing = "No cause found." if it.missed else "Nothing abnormal was found."
+    nothing = "No cause found." if it.missed else "" if it.is_set_so else "Nothing abnormal was found."
     if it.most_is_no_fault:
         first = [nothing] if it.missed else []
         return [*first, *map(told, it.profile), *([] if first else [nothing]), *it.answers, CLIENTS_LOOK]

@@ -13,6 +13,7 @@ from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity, is_objective
+from perfdiag.diagnosis.settings.unusual_settings import explained
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
 from perfdiag.recording.accounts import phrase_of
@@ -102,6 +103,11 @@ class Situation:
     def missed(self) -> bool:
         """Whether an objective was missed."""
         return any(is_objective(each.id) for each in self.faults)
+
+    @property
+    def is_set_so(self) -> bool:
+        """Whether a setting that is not usual explains the time of a finding."""
+        return bool(explained(self.model, self.diagnosis.findings))
 
     @property
     def owed(self) -> bool:
