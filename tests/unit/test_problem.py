@@ -80,6 +80,17 @@ def test_what_nobody_would_feel_is_no_remedy_of_a_missed_objective(waits: str, a
     assert ("turn CPU-CONTENTION off" in shown.partition("BUSY TIME")[0]) is advised, shown
 
 
+def test_the_remedy_of_what_the_problem_names_first_stands_first() -> None:
+    """A loop to renice neighbours of 5 % stood eight lines long above the statement that was 91 % of the time."""
+    model = Builder().thread("app", cpu_user="9 s", runq_busy="500 ms").model()
+    behind = finding("CPU-CONTENTION", {"runq.busy": 500 * MS})
+    statement = finding("SQL-SLOW-QUERY", {"cpu.user": 9 * S}, severity=Severity.INFO)
+    whole = made(model, behind, statement)
+    ids = [statement.id, behind.id]
+    shown = plain(msgspec.structs.replace(whole, verdict=msgspec.structs.replace(whole.verdict, ids=ids)))
+    assert shown.index("FIX      2  turn SQL-SLOW-QUERY off") < shown.index("1  turn CPU-CONTENTION off")
+
+
 def test_requests_that_nobody_has_read_are_counted_apart() -> None:
     """The first line counts those that were answered; another number below, without a word, was taken for an error."""
     builder = Builder(comm="app", window="3 s").thread("app", lock_file="3 s", open=("lock.file", "", "3 s"))

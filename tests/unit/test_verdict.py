@@ -29,6 +29,15 @@ def test_what_takes_more_time_than_the_cause_is_named() -> None:
     assert "(disk.flush 67 %; no finding explains it)" in verdict(model, write, little)[1]
 
 
+def test_what_is_no_fault_stands_first_only_where_it_is_most_of_the_time() -> None:
+    """A mount without caches, which somebody can change, stood behind commits that were "no fault in itself"."""
+    model = Builder().thread("cc", nfs_metadata="4 s", nfs_commit="3500 ms", cpu_user="1 s").model()
+    calls = finding("NFS-METADATA-CHATTY", {"nfs.metadata": S}, "Nothing is cached.")
+    commits = finding("NFS-COMMIT-SLOW", {"nfs.commit": 3_500_000_000}, "Many commits.", severity=Severity.INFO)
+    _, text = verdict(model, calls, commits)
+    assert text.startswith("Nothing is cached (12 % of busy time). More time: Many commits (41 %), no fault in itself.")
+
+
 def test_what_only_background_threads_suffer_is_no_rival() -> None:
     model = (
         Builder()

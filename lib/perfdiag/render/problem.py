@@ -179,16 +179,18 @@ def fix(report: Report, page: Page) -> Section:
 
 
 def _to_mend(report: Report) -> list[tuple[int, Finding]]:
-    """Return the faults, critical ones first; then what is no fault but takes more time than each of them, if the
-    verdict names it and somebody would feel it."""
-    found = sorted(faults(report), key=lambda each: each[1].severity != CRITICAL)
+    """Return the faults, and what is no fault but takes more time than each of them, if the verdict names it and
+    somebody would feel it: critical ones first, the others as the verdict names them."""
+    found, order = faults(report), report.verdict.ids
     least_ns = max([FELT * _whole_ns(report), *(each.ns for _, each in found)])
     larger = [
         (number, each)
         for number, each in enumerate(report.findings, 1)
         if each.severity not in FAULTS and each.ns > least_ns and each.id in report.verdict.ids
     ]
-    return [*found, *larger] if found else []
+    every = [*found, *larger] if found else []
+    place = {id: order.index(id) for id in order}
+    return sorted(every, key=lambda each: (each[1].severity != CRITICAL, place.get(each[1].id, len(order))))
 
 
 def _whole_ns(report: Report) -> int:

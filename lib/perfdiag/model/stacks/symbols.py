@@ -14,6 +14,9 @@ WAITS_FOR_ROOM = frozenset(
     {"pipe_write", "anon_pipe_write", "pipe_wait_writable", "wait_for_space", "opipe_prep"}
     | {"unix_stream_sendmsg", "unix_dgram_sendmsg"}
 )
+_OF_PROCESSOR = re.compile(
+    r"^__(\w+?)_(?:s?sse|avx|evex|erms)\w*(?= \()"
+)  # one of several functions: __memcpy_avx_unaligned
 _START = re.compile(r"_ZN[VKrRO]*(St)?")
 _FREE = re.compile(r"_ZL?(\d{1,3})")  # a function in no class and no namespace: its name, then its arguments
 _LENGTH = re.compile(r"L?(\d{1,3})")
@@ -75,10 +78,11 @@ def readable(frame: str) -> str:
         if not _NO_NAME.fullmatch(part):
             parts.append(part)
     if parts in ([], ["std"]) or at > len(frame):
-        return frame
+        return _OF_PROCESSOR.sub(r"\1", frame)
     name = "::".join(parts).replace(_RUST_CLOSURE, "{closure}")
     for mark, means in _RUST_MARKS:
         name = name.replace(mark, means)
+    name = name.removeprefix("_") if name.startswith("_<") else name
     module = frame[at:].partition(" (")[2]
     return f"{name} ({module}" if module else name
 

@@ -153,11 +153,16 @@ def _sleep_is_longer(it: Situation) -> bool:
 
 
 def _outweighed(it: Situation) -> list[str]:
-    profile = []
-    if more := _outweighs(it):
-        fault = "" if more.mechanism is Mechanism.UNDETERMINED else ", no fault in itself"
-        profile = [f"{more.headline} ({share(more.share)}){fault}."]
-    return [*_critical(it), *profile, f"A smaller fault: {told_too(it.cause)}", *it.slept_beside([it.cause])]
+    """Say what is most of the time first; what is less comes behind the faults, which somebody can mend."""
+    more = _outweighs(it)
+    if more is None:
+        return []
+    fault = "" if more.mechanism is Mechanism.UNDETERMINED else ", no fault in itself"
+    profile = f"{more.headline} ({share(more.share)}){fault}."
+    if more.share >= LEADING:
+        return [*_critical(it), profile, f"A smaller fault: {told_too(it.cause)}", *it.slept_beside([it.cause])]
+    faults = [told(it.cause), *map(told_too, it.causes[1:])]
+    return [*_critical(it), *faults, f"More time: {profile}", *it.slept_beside([it.cause])]
 
 
 def _critical(it: Situation) -> list[str]:
