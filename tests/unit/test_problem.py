@@ -91,6 +91,16 @@ def test_the_remedy_of_what_the_problem_names_first_stands_first() -> None:
     assert shown.index("FIX      2  turn SQL-SLOW-QUERY off") < shown.index("1  turn CPU-CONTENTION off")
 
 
+def test_the_table_points_only_to_what_is_printed() -> None:
+    """ "-> 1" and "-> 2" stood in reports whose findings were all folded."""
+    model = Builder(window="10 s").thread("app", cpu_user="9 s", runq_busy="500 ms").model()
+    computes = finding("CPU-BOUND", {"cpu.user": 9 * S}, severity=Severity.INFO)
+    behind = finding("CPU-CONTENTION", {"runq.busy": 500 * MS}, severity=Severity.INFO)
+    shown = plain(made(model, computes, behind))
+    assert "-> 1" in shown and "\n1 CPU-BOUND" in shown and "-> 2" not in shown
+    assert "-> 2" in plain(made(model, computes, behind), full=True)
+
+
 def test_requests_that_nobody_has_read_are_counted_apart() -> None:
     """The first line counts those that were answered; another number below, without a word, was taken for an error."""
     builder = Builder(comm="app", window="3 s").thread("app", lock_file="3 s", open=("lock.file", "", "3 s"))

@@ -10,7 +10,10 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.cpu.own_probes import IN_PROGRAMS
 from perfdiag.render import json_document as document
 from perfdiag.render import lost_records as losses
+from perfdiag.render.last import last
+from perfdiag.render.layout import Page
 from perfdiag.report import assembly as report
+from perfdiag.report.contract import NotMeasured
 from perfdiag.report.status import CANNOT_TELL
 
 from conftest import ROOT
@@ -32,6 +35,19 @@ def where_trust_stands(builder: Builder) -> str:
     problem = re.search(r"^(NO )?(PROBLEM|CANNOT TELL) ", text, re.MULTILINE)
     assert problem
     return "above" if text.index("\nTRUST ") < problem.start() else "below"
+
+
+def test_what_nobody_could_look_for_is_told_in_words() -> None:
+    """ "CONCURRENCY-LIMIT, CPU-SPINNING" tells nothing to somebody who reads his first report."""
+    model = Builder().thread("a", disk_read="9 s").model()
+    silent = [
+        NotMeasured(what=id, reason="nobody looked", fix="", ids=[id], matters=True)
+        for id in ("CONCURRENCY-LIMIT", "CPU-SPINNING")
+    ]
+    whole = msgspec.structs.replace(report.make(model, diagnosis(model), RUNBOOKS), not_measured=silent)
+    lines = last(whole, Page(80)).fold([0, 1])
+    told = folded("\n".join(line.plain for line in lines))
+    assert told == "NOT MEASURED whether requests wait for their turn to call a peer and 1 more: --full"
 
 
 def test_trust_is_a_line_at_the_end_unless_there_is_something_wrong() -> None:

@@ -77,7 +77,7 @@ def where(report: Report, page: Page) -> list[Section]:
 def _requests_time(report: Report, page: Page) -> Section:
     time = report.request_time
     assert time is not None
-    rows = [_Row(name, ns, (), _numbers(report, name)) for name, ns in time.accounts.items() if ns]
+    rows = [_Row(name, ns, (), _numbers(report, page, name)) for name, ns in time.accounts.items() if ns]
     many = _counted(report, time.count) + (f" and {time.own_count:,} of its own" if time.own_count else "")
     title, remark = f"REQUEST TIME  {duration(time.ns)}, {many}", ""
     if time.excess:
@@ -99,7 +99,7 @@ def _counted(report: Report, number: int) -> str:
 def _threads_time(report: Report, page: Page) -> Section:
     ranked = report.request_time is None
     rows = [
-        _Row(name, _ns(entries), entries, _numbers(report, name) if ranked else ())
+        _Row(name, _ns(entries), entries, _numbers(report, page, name) if ranked else ())
         for name, entries in _by_account(report, "latency").items()
     ]
     title = f"BUSY TIME  {duration(report.busy_ns)}, all threads"
@@ -165,9 +165,10 @@ def _in_full(entries: Sequence[Account], page: Page, rank: int) -> list[Chunk]:
     return chunks
 
 
-def _numbers(report: Report, account: str) -> list[int]:
-    """Return the numbers of the findings that explain an account: faults, or, without any, the others."""
-    named = faults(report) or list(enumerate(report.findings, 1))
+def _numbers(report: Report, page: Page, account: str) -> list[int]:
+    """Return the numbers of the findings that explain an account: faults, or, without any, the first; a full page has
+    all others, too."""
+    named = faults(report) or list(enumerate(report.findings, 1))[: None if page.full else 1]
     return [number for number, each in named if _explains(each, account)]
 
 

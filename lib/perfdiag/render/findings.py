@@ -8,7 +8,7 @@ from perfdiag.common.units import duration, fine_share, share
 from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import DIM, ESSENTIAL, HEADING, Block, Chunk, Page, Section, fit_on_one_line
-from perfdiag.render.problem import is_remedied, remedy_lines, says, second_remedy, told
+from perfdiag.render.problem import can_be_faster, faults, is_remedied, remedy_lines, says, second_remedy, told
 from perfdiag.report.contract import Evidence, Finding, Report
 from perfdiag.report.status import FAULTS
 
@@ -52,7 +52,8 @@ def _unclaimed(report: Report, page: Page) -> list[Text]:
 def _finding(report: Report, page: Page, index: int, said: str) -> Block:
     finding = report.findings[index]
     is_fault = finding.severity in FAULTS
-    first = 2 + 2 * index if is_fault else ESSENTIAL + _AFTER_FAULTS + index
+    pointed_at = not index and not faults(report)  # by the table of time
+    first = 2 + 2 * index if is_fault or pointed_at else ESSENTIAL + _AFTER_FAULTS + index
     later = ESSENTIAL + 3 * index + (0 if is_fault else _AFTER_FAULTS)
     says = [line for text in _says(finding, said, page) for line in page.wrapped(text, limit=3)]
     blocks = [Chunk([*_title(page, index, finding), *says], first)]
@@ -60,8 +61,8 @@ def _finding(report: Report, page: Page, index: int, said: str) -> Block:
     for number, each in enumerate(ordered):
         rank = first + 1 if number < 1 else later + 8 * (number - 1)
         blocks.append(page.chunk(_with_error(each), rank, rest="    ", limit=2, aside=True, style=DIM))
-    above = is_fault and is_remedied(report, finding)
-    stands = 1 + bool(second_remedy(finding, page)) if above else 0  # above already
+    above = (is_fault and is_remedied(report, finding)) or finding is can_be_faster(report)
+    stands = 1 + bool(is_fault and second_remedy(finding, page)) if above else 0  # above already
     for number, remedy in enumerate(finding.remedy[stands:]):
         label = {"risky": "risky  "}.get(remedy.kind, "or     " if above or number else "fix    ")
         rank = first + 1 if not above and not number else later + 12 + number

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.common.units import first_of, plural
+from perfdiag.common.units import first_of
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.render import coverage, ruledout
 from perfdiag.render.layout import ESSENTIAL, HEADING, Block, Chunk, Page, Section
@@ -13,6 +13,7 @@ from perfdiag.render.problem import faults
 from perfdiag.report.contract import NotMeasured, Report
 
 _SHOWN = 3  # of what was not measured
+_FULL = ": --full"
 _TITLES = 2  # of rules that kept silent for one reason
 
 
@@ -28,7 +29,8 @@ def last(report: Report, page: Page) -> Section:
 
     def fold(hidden: Sequence[int]) -> list[Text]:
         first = label if 0 not in hidden else _label("NOT MEASURED", label)
-        return [_bold(page.line(_as_fit(missing[min(hidden) :], first, page)), label)]
+        lines = _as_fit(missing[min(hidden) :], first, page)
+        return [_bold(lines[0], label), *lines[1:]]
 
     believed = [] if coverage.doubts(report, page) else _trust(report, page, _label("TRUST", label))
     return Section(ruled_out, blocks, fold, believed)
@@ -48,21 +50,21 @@ def _bold(line: Text, label: str) -> Text:
     return line
 
 
-def _would_tell(item: NotMeasured) -> str:
-    """Return what would be known: for rules without an answer, what they find."""
+def _would_tell(item: NotMeasured, *, brief: bool = False) -> str:
+    """Return what would be known: for rules without an answer, what they find; in `brief` the shortest of that."""
     titles = [f"whether {RULES[id].title[:1].lower()}{RULES[id].title[1:]}" for id in item.ids if id in RULES]
-    return first_of(titles, _TITLES) or item.what
+    return first_of(sorted(titles, key=len) if brief else titles, 1 if brief else _TITLES) or item.what
 
 
-def _as_fit(items: Sequence[NotMeasured], first: str, page: Page) -> str:
-    """Return the line of what as many of these as it has room for would tell, and how many more there are; of their ids
-    where it has no room for one, and of their number where it has none for these."""
-    end = ": --full"
-    for whats in (list(map(_would_tell, items)), [", ".join(item.ids) or item.what for item in items]):
-        lines = (f"{first}{first_of(whats, number)}{end}" for number in range(len(whats), 0, -1))
-        if whole := next((line for line in lines if cell_len(line) <= page.width), ""):
-            return whole
-    return f"{first}{plural(len(items), 'thing')}{end}"
+def _as_fit(items: Sequence[NotMeasured], first: str, page: Page) -> list[Text]:
+    """Return the line of what as many of these as it has room for would tell, and how many more there are; if it has
+    none for one, the shortest in two."""
+    whats = list(map(_would_tell, items))
+    lines = (f"{first}{first_of(whats, number)}{_FULL}" for number in range(len(whats), 0, -1))
+    if whole := next((line for line in lines if cell_len(line) <= page.width), ""):
+        return [Text(whole)]
+    shortest = sorted((_would_tell(item, brief=True) for item in items), key=len)
+    return page.wrapped(f"{first_of(shortest, 1)}{_FULL}", first=first, limit=2)
 
 
 def _missing(item: NotMeasured, page: Page, first: str) -> list[Text]:

@@ -204,17 +204,18 @@ def is_remedied(report: Report, fault: Finding) -> bool:
     return report.verdict.status in FAULTS
 
 
-def _faster(report: Report, page: Page) -> list[Text]:
-    """Return the remedy of the finding that is most of the time, though it is no fault: somebody may want it faster."""
+def can_be_faster(report: Report) -> Finding | None:
+    """Return the finding that is most of the time, though it is no fault: somebody may want it faster."""
     first = next((each for each in report.findings if each.ns), None)
-    if (
-        first is None
-        or report.verdict.status not in (BUSY, OK)
-        or not first.remedy
-        or first.id not in report.verdict.ids
-    ):
-        return []
-    if 2 * first.ns < _whole_ns(report) or first.ns < FELT * report.window.duration_ns:
+    if first is None or report.verdict.status not in (BUSY, OK):
+        return None
+    most = 2 * first.ns >= _whole_ns(report) and first.ns >= FELT * report.window.duration_ns
+    return first if most and first.remedy and first.id in report.verdict.ids else None
+
+
+def _faster(report: Report, page: Page) -> list[Text]:
+    first = can_be_faster(report)
+    if first is None:
         return []
     set_so = any(first.id in each.findings for each in report.unusual_settings)  # the second remedy sets that back
     also = second_remedy(first, page) if set_so else None

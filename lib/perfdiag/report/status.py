@@ -4,11 +4,11 @@ import msgspec
 
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.evidence.idle.work import is_idle
-from perfdiag.diagnosis.rule import Severity, is_objective
+from perfdiag.diagnosis.rule import Mechanism, Severity, is_objective
 from perfdiag.model.model import Model
 from perfdiag.report import contract
 from perfdiag.report.verdict.clear_of_fault import are_prompt
-from perfdiag.report.verdict.computing import MOST
+from perfdiag.report.verdict.computing import MOST, computes_in_both
 from perfdiag.report.verdict.sentences import Kind
 
 CRITICAL, WARNING, BUSY, OK, IDLE_WORD, CANNOT_TELL = "critical", "warning", "busy", "ok", "idle", "cannot tell"
@@ -55,9 +55,15 @@ def _is_idle(model: Model) -> bool:
 
 def _is_busy(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> bool:
     """Return whether one thing that the verdict names takes most of a long time, and nothing shows that this time is as
-    short as it should be: prompt answers, or an objective that was kept."""
-    if made.kind != Kind.PROFILE.value or are_prompt(model) or any(is_objective(each.id) for each in diagnosis.checks):
+    short as it should be: prompt answers, or an objective that was kept. A thread that runs all the time is a limit in
+    any case."""
+    if made.kind != Kind.PROFILE.value or any(is_objective(each.id) for each in diagnosis.checks):
         return False
-    is_long = model.request_time is not None or model.busy_ns >= MOST * model.window_ns
     most = next((each for each in diagnosis.findings if each.claimed_ns), None)
-    return is_long and most is not None and most.share >= MOST and most.id in made.ids
+    named = most is not None and most.id in made.ids
+    if most is not None and named and most.mechanism is Mechanism.ONE_THREAD:
+        return True
+    is_long = model.request_time is not None or model.busy_ns >= MOST * model.window_ns
+    if are_prompt(model) or not is_long:
+        return False
+    return (most is not None and named and most.share >= MOST) or bool(computes_in_both(model))
