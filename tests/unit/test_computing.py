@@ -169,3 +169,13 @@ def test_functions_of_the_systems_libraries_are_no_callers_of_the_kernel() -> No
     scan = ["_int_memalign (libc.so.6)", "load_pixels (libimage.so.6)"]
     builder.stack("cpu", kernel=["filemap_read"], user=["pread (libc.so.6)"], scan=scan, count=100)
     assert CpuSamples(builder.model()).entrances() == ["pread (libc.so.6)", "load_pixels (libimage.so.6)"]
+
+
+def test_where_walks_end_early_the_innermost_function_is_still_named() -> None:
+    """Half of the stacks lost main(), which had the fewest samples then: "the target computes inside main"."""
+    builder = Builder().thread("app", cpu_user="9 s")
+    for callers, count in ((["order (app)", "serve (app)"], 40), (["order (app)", "serve (app)", "main (app)"], 60)):
+        for leaf in ("next (app)", "compare (app)", "copy (app)"):
+            builder.stack("cpu", user=[leaf, *callers], count=count)
+    names = [each.name for each in CpuSamples(builder.model()).hot_path()]
+    assert names == ["order (app)", "serve (app)", "main (app)"]

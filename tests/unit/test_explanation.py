@@ -7,9 +7,14 @@ import re
 import pytest
 from perfdiag.common.config import Config
 from perfdiag.common.errors import UsageError
+from perfdiag.diagnosis.rule import Mechanism, Severity
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.documents import explanation
 from perfdiag.recording.accounts import ACCOUNTS, Account
+
+from unit.support import Builder
+from unit.support.reports import finding, made
+from unit.support.shown import plain
 
 
 @pytest.mark.parametrize("id", sorted(RULES))
@@ -103,3 +108,15 @@ def test_an_unknown_account_gets_the_closest() -> None:
     with pytest.raises(UsageError) as caught:
         explanation.text("lokc.futex", Config())
     assert caught.value.hint and "lock.futex" in caught.value.hint
+
+
+def test_names_of_findings_lead_to_their_rule() -> None:
+    """ "DISK-READ-SLOW" stood above "the disk is fast": reports have another name for that, `id` in JSON stays."""
+    names = [name for rule in RULES.values() for name in rule.names.values()]
+    assert names and len(names) == len(set(names)) and RULES.keys().isdisjoint(names)
+    assert all(name in explanation.text(name.lower(), Config()) for name in names)
+    model = Builder(window="10 s").thread("db", disk_read="9 s").model()
+    many = finding("DISK-READ-SLOW", {"disk.read": 9 * 10**9}, severity=Severity.INFO, mechanism=Mechanism.MANY)
+    whole = made(model, many)
+    assert "1 DISK-READS-MANY " in plain(whole) and whole.findings[0].id == "DISK-READ-SLOW"
+    assert made(model, finding("DISK-READ-SLOW", {"disk.read": 9 * 10**9})).findings[0].shown == "DISK-READ-SLOW"

@@ -54,7 +54,7 @@ def test_they_wait_for_something_else(builder: Builder) -> None:
 
 
 def test_what_computes_is_named() -> None:
-    """No function has half of the samples, but one has them below it: the narrowest such, and its callers."""
+    """No function has half of the samples, but one has them below it: the innermost such, and its callers."""
     builder = goroutines()
     for leaf in LEAVES:
         builder.stack("cpu", tid=100, user=[f"{leaf} (app)", *BELOW], count=40)

@@ -1,7 +1,7 @@
 """What a finding is, and the rule that makes it.  A rule is a pure function of a `Model`; it never prints."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import Enum
 from functools import partial
 
@@ -171,6 +171,11 @@ class Finding:
     mechanism: Mechanism
 
     @property
+    def name(self) -> str:
+        """What reports call it: the id of its rule, unless that would say something else than its headline."""
+        return RULES[self.id].names.get(self.mechanism, self.id) if self.id in RULES else self.id
+
+    @property
     def taken_ns(self) -> int:
         """What it was granted of busy and of idle time."""
         return self.claimed_ns + self.idle_ns
@@ -220,13 +225,25 @@ class Rule:
     )
     objective: bool = False  # it says that an objective was missed, which was asked for, and names no cause
     met: bool = True  # a real fault has shown it, in a test that makes one
+    # What reports call its findings of a mechanism that its id does not fit. The id stays theirs in JSON, for runbooks
+    # and for `perfdiag explain`, which knows both.
+    names: Mapping[Mechanism, str] = field(default_factory=dict)
 
     @property
     def how_measured(self) -> str:
         """How it is measured, and whether that was ever tried on a real fault."""
         return self.measured if self.met else f"{self.measured} {NEVER_MET}"
 
+    @property
+    def also_called(self) -> str:
+        """What else reports call it, as sentences; "" if they do not."""
+        return " ".join(f"It is called {name} where {_WHERE[mechanism]}." for mechanism, name in self.names.items())
 
+
+_WHERE = {
+    Mechanism.MANY: "each is fast, and there are too many",
+    Mechanism.STOPPED: "somebody asks for the stops",
+}
 NEVER_MET = "Never met on real hardware: only recordings made for tests have shown it."
 RULES: dict[str, Rule] = {}
 
@@ -247,6 +264,7 @@ def rule(
     elsewhere: bool = False,
     objective: bool = False,
     met: bool = True,
+    names: Mapping[Mechanism, str] | None = None,
     needs: tuple[str, str] | None = None,
 ) -> Callable[[Callable[[Model], Iterable[Outcome]]], Callable[[Model], Iterable[Outcome]]]:
     """Register the decorated function as the rule `id`; ids are stable because runbooks link to them.
@@ -274,6 +292,7 @@ def rule(
             elsewhere=elsewhere,
             objective=objective,
             met=met,
+            names=names or {},
         )
         return function
 
@@ -296,3 +315,8 @@ def is_elsewhere(finding: Finding) -> bool:
 def is_objective(id: str) -> bool:
     """Return whether what a rule says is that an objective was missed, or kept."""
     return id in RULES and RULES[id].objective
+
+
+def named(name: str) -> Rule | None:
+    """Return the rule with an id, or whose findings have this name; None where there is none."""
+    return RULES.get(name) or next((each for each in RULES.values() if name in each.names.values()), None)

@@ -8,7 +8,7 @@ from perfdiag.common.errors import UsageError
 from perfdiag.common.text import printable
 from perfdiag.diagnosis import policy
 from perfdiag.diagnosis.policy.threshold import Threshold
-from perfdiag.diagnosis.rule import Rule
+from perfdiag.diagnosis.rule import Rule, named
 from perfdiag.diagnosis.rules import RULES  # importing anything of the package registers all rules
 from perfdiag.documents.families import FAMILIES, family_of
 from perfdiag.documents.manual import CLASSES
@@ -36,8 +36,8 @@ def find(finding_id: str) -> Rule:
     Raises UsageError with the closest ids for one that does not exist.
     """
     wanted = finding_id.strip().upper()
-    if wanted in RULES:
-        return RULES[wanted]
+    if rule := named(wanted):
+        return rule
     # "FLUSH" resembles DISK-FLUSH-SLOW less than other short ids do: what holds the word comes first.
     close = sorted((id for id in RULES if wanted and wanted in id), key=lambda id: (not id.startswith(wanted), id))
     close += [id for id in difflib.get_close_matches(wanted, RULES, OFFERED, SIMILAR) if id not in close]
@@ -53,12 +53,12 @@ def text(name: str, config: Config) -> str:
     Raises UsageError for a name that is neither.
     """
     account = BY_NAME.get(name.strip().lower())
-    if account and name.strip().upper() not in RULES:
+    if account and not named(name.strip().upper()):
         return _account(account)
     rule = find(name)
     parts = [
         f"{rule.id}\n{rule.title}",
-        _section("Meaning", rule.meaning),
+        _section("Meaning", f"{rule.meaning} {rule.also_called}".rstrip()),
         _section("What to do", rule.remedies),
         _section("How to verify", rule.verify),
         _section("What else it could be", rule.alternatives),

@@ -80,7 +80,7 @@ def _finding(rule: Rule) -> list[str]:
     """Return a finding as a heading and one paragraph; `perfdiag explain` prints what is left out here."""
     parts = (("Do", rule.remedies), ("Verify", rule.verify), ("Measured", rule.how_measured))
     lines = [line for label, text in parts for line in (f".Sy \\&{label} :", *prose(text))]
-    return [f".Ss {escaped(rule.id)}", *prose(rule.meaning), *lines]
+    return [f".Ss {escaped(rule.id)}", *prose(f"{rule.meaning} {rule.also_called}".rstrip()), *lines]
 
 
 def accounts_page(accounts: Sequence[Account], rules: Iterable[Rule]) -> str:

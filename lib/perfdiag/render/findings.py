@@ -27,7 +27,7 @@ def causes(report: Report, page: Page) -> Section:
         folded = [report.findings[shown[index]] for index in hidden]
         part, facts = sum(each.share for each in folded), [each.severity not in FAULTS for each in folded]
         which = ", no fault" if all(facts) else ""
-        names = ", ".join(dict.fromkeys(each.id for each in folded))
+        names = ", ".join(dict.fromkeys(each.shown for each in folded))
         return [page.line(f"and {len(hidden)} more{which}{f', {share(part)}' if part else ''} (--full): {names}", DIM)]
 
     tail = _unclaimed(report, page) if page.full else []
@@ -95,15 +95,15 @@ def _title(page: Page, index: int, finding: Finding) -> list[Text]:
     took = f"{share(finding.share):>5}   {duration(finding.ns):>7}" if finding.ns else took
     more = "   ".join(text for text in (took, fault) if text)
     number = f"{index + 1} "
-    left, right = f"{number}{finding.id:<23} {more}".rstrip(), f"{finding.confidence} confidence"
+    left, right = f"{number}{finding.shown:<23} {more}".rstrip(), f"{finding.confidence} confidence"
     style = _STYLES.get(finding.severity, HEADING)
     if fit_on_one_line(left, f" {right}", page.width):
         title = [Text(f"{left}   {right}")]
     else:
-        title = page.wrapped(f"{' '.join(filter(None, (finding.id, more)))}, {right}", first=number)
-    title[0].stylize(style, 0, len(number) + len(finding.id))
+        title = page.wrapped(f"{' '.join(filter(None, (finding.shown, more)))}, {right}", first=number)
+    title[0].stylize(style, 0, len(number) + len(finding.shown))
     if finding.runbook:
-        title[0].stylize(f"link {finding.runbook}", len(number), len(number) + len(finding.id))
+        title[0].stylize(f"link {finding.runbook}", len(number), len(number) + len(finding.shown))
     return title
 
 

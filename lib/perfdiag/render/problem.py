@@ -106,7 +106,7 @@ def _unnamed(report: Report, text: str) -> list[Finding]:
 
 def names(text: str, finding: Finding) -> bool:
     """Return whether a text names a finding by its headline or its id."""
-    return finding.id in text or says(text, finding)
+    return finding.shown in text or says(text, finding)
 
 
 def says(text: str, finding: Finding) -> bool:
@@ -124,9 +124,9 @@ def _also(also: Sequence[Finding], behind: bool) -> list[str]:
         return [""]
     headlines = " ".join(f"{each.headline}." for each in also)
     # What takes most stands in words as long as there is room: an id alone tells a reader little.
-    rest = ", ".join(dict.fromkeys(each.id for each in also[1:]))
+    rest = ", ".join(dict.fromkeys(each.shown for each in also[1:]))
     first = f"{also[0].headline}; {rest}." if rest else headlines
-    ids = ", ".join(dict.fromkeys(each.id for each in also))
+    ids = ", ".join(dict.fromkeys(each.shown for each in also))
     if not behind:
         return [headlines, first, f"{ids}.", f"{plural(len(also), 'finding')} below."]
     return [f"Also: {headlines}", f"Also: {first}", f"Also: {ids}.", f"And {plural(len(also), 'more finding')}."]

@@ -138,6 +138,7 @@ def _finding(finding: found.Finding, config: Config) -> contract.Finding:
         runbook=config.runbook(finding.id),
         accounts=_by_account(finding),
         idle_ns=finding.idle_ns,
+        name=finding.name if finding.name != finding.id else "",
     )
 
 

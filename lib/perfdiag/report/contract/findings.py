@@ -47,7 +47,7 @@ class Remedy(Part, frozen=True, kw_only=True):
 class Finding(Part, frozen=True, kw_only=True):
     """A cause; `share` is the most a remedy can save, and no time is in two findings."""
 
-    id: str
+    id: str  # of its rule
     severity: str  # critical, warning, info
     share: float
     ns: int
@@ -65,6 +65,12 @@ class Finding(Part, frozen=True, kw_only=True):
     runbook: str | None
     accounts: dict[str, int] = {}  # what it claims, by account
     idle_ns: int = 0  # what it explains of idle time, which no share counts
+    name: str = ""  # what reports call it, where that is not its id
+
+    @property
+    def shown(self) -> str:
+        """What a reader is shown."""
+        return self.name or self.id
 
 
 class Checked(Part, frozen=True, kw_only=True):

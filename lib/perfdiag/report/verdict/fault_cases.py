@@ -168,7 +168,7 @@ def _outweighed(it: Situation) -> list[str]:
 def _critical(it: Situation) -> list[str]:
     """Return that something failed."""
     broken = it.failed(it.causes)
-    return [*map(failed, broken[:1]), *(f"Also critical: {each.id}." for each in broken[1:])]
+    return [*map(failed, broken[:1]), *(f"Also critical: {each.name}." for each in broken[1:])]
 
 
 def _most_time(it: Situation) -> str:

@@ -30,7 +30,7 @@ def most_time(model: Model, diagnosis: Diagnosis, named: Sequence[Finding]) -> s
     why = "no finding explains it"
     if others:
         background = ", of background threads" if others[0].role is Role.BACKGROUND else ""
-        why = f"{others[0].id}{', no fault' if others[0].severity is Severity.INFO else background}"
+        why = f"{others[0].name}{', no fault' if others[0].severity is Severity.INFO else background}"
     return f"Most time: {phrase_of(largest)} ({largest} {share(left[largest] / model.busy_ns)}; {why})."
 
 

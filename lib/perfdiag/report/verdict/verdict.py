@@ -18,7 +18,7 @@ from perfdiag.report.verdict.situation import Situation
 
 def _stopped(it: Situation) -> list[str]:
     others = [finding for finding in it.faults if finding not in it.stopped]
-    found = ", ".join(f"{finding.id} ({share(finding.share)})" for finding in others[:2])
+    found = ", ".join(f"{finding.name} ({share(finding.share)})" for finding in others[:2])
     return [*map(told, it.stopped), f"Other findings may follow from that: {found}." if found else ""]
 
 

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from msgspec.structs import replace
 
@@ -126,14 +127,15 @@ class CpuSamples:
         """Return the target's own functions below which most of the samples stand, the innermost first: a parser or a
         compiler of regular expressions spreads over many functions, and what calls it is what the program can change.
         """
-        counts: Counter[str] = Counter()
-        places: Counter[str] = Counter()  # how far out, times the samples
-        for stack in self.stacks if self.count >= cpu_policy.samples_for_function else ():
-            for place, name in enumerate(dict.fromkeys(scripts.own_callers(scripts.code(stack)))):
-                counts[name] += stack.count
-                places[name] += place * stack.count
-        most = [name for name, count in counts.items() if count >= cpu_policy.hot_spot_share * self.count]
-        outwards = sorted(most, key=lambda name: (places[name] / counts[name], counts[name]))
+        sampled = self.stacks if self.count >= cpu_policy.samples_for_function else []
+        paths = [(list(dict.fromkeys(scripts.own_callers(scripts.code(stack)))), stack.count) for stack in sampled]
+        counts = sums_by_key((name, count) for names, count in paths for name in names)
+        most = {name for name, count in counts.items() if count >= cpu_policy.hot_spot_share * self.count}
+        below: Counter[tuple[str, str]] = Counter()  # samples with the first further in than the second
+        for names, count in paths:
+            below.update(dict.fromkeys(combinations(filter(most.__contains__, names), 2), count))
+        inside = {name: sum(below[other, name] > below[name, other] for other in most) for name in most}
+        outwards = sorted(most, key=lambda name: (inside[name], counts[name], name))
         return [Hot(plain(name), self._part(counts[name])) for name in outwards]
 
     def shared_out(self, least: float, number: int = 3) -> list[Hot]:

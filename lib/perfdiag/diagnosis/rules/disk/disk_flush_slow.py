@@ -4,7 +4,7 @@ from functools import partial
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH
 from perfdiag.diagnosis.evidence.disk.wait_judgement import MEASURED, judge
-from perfdiag.diagnosis.rule import rule
+from perfdiag.diagnosis.rule import Mechanism, rule
 
 rule(
     FLUSH.id,
@@ -24,5 +24,6 @@ rule(
         "Put several changes in one transaction, use a disk with power-loss protection, or give the log its own disk."
         " Never switch fsync off."
     ),
+    names={Mechanism.MANY: "DISK-FLUSHES-MANY"},
     verify="Flushes take less than 4 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, FLUSH))

@@ -4,7 +4,7 @@ from functools import partial
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import READ
 from perfdiag.diagnosis.evidence.disk.wait_judgement import MEASURED, judge
-from perfdiag.diagnosis.rule import rule
+from perfdiag.diagnosis.rule import Mechanism, rule
 
 rule(
     READ.id,
@@ -20,5 +20,6 @@ rule(
         " (DISK-THROTTLED), a full queue (DISK-QUEUEING)."
     ),
     remedies="Fewer or larger reads, an index, a faster disk; for what is read again, a larger cache.",
+    names={Mechanism.MANY: "DISK-READS-MANY"},
     verify="Reads take less than 2 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, READ))

@@ -4,7 +4,7 @@ from functools import partial
 
 from perfdiag.diagnosis.evidence.disk.disk_waits import WRITE
 from perfdiag.diagnosis.evidence.disk.wait_judgement import MEASURED, judge
-from perfdiag.diagnosis.rule import rule
+from perfdiag.diagnosis.rule import Mechanism, rule
 
 rule(
     WRITE.id,
@@ -19,5 +19,6 @@ rule(
     alternatives="An I/O limit (DISK-THROTTLED), a full queue (DISK-QUEUEING), a slow member of an array"
     " (DISK-MEMBER-SLOW).",
     remedies="Fewer or larger writes, or a faster disk.",
+    names={Mechanism.MANY: "DISK-WRITES-MANY"},
     verify="Writes take less than 2 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, WRITE))

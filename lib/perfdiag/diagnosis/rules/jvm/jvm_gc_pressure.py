@@ -39,6 +39,7 @@ ON_REQUEST = "System.gc()"
     ),
     alternatives="The collector has no CPU: see CPU-CONTENTION; or its memory is in swap: see MEM-SWAP-IN.",
     remedies="A larger heap (-Xmx) if it stays nearly full after collections; else allocate less.",
+    names={Mechanism.STOPPED: "JVM-STOPS-ASKED"},
     verify="runtime.safepoint is under 5 % of busy time.",
     beats=("LOCK-CONTENTION",),
 )
@@ -75,7 +76,9 @@ def _finding(model: Model, each: Stopped) -> Finding:
         claims,
         headline=asked.headline if asked else "Threads stop while the JVM collects garbage",
         claim=f"Threads waited {duration(ns)}{counted}{why}.{_state(full)}",
-        mechanism=Mechanism.LIMIT
+        mechanism=Mechanism.STOPPED
+        if asked
+        else Mechanism.LIMIT
         if full is not None and full >= jvm_policy.old_generation_full_share
         else Mechanism.BUSY,
         departs=collecting_is_fault(model, each),

@@ -61,6 +61,7 @@ OTHER_END = "'s other end"
     " does not decide, unless the waits are inside requests: there nobody waits for jobs. A target that"
     " closes a connection because nothing came in time needed an answer.",
     remedies="Measure the other process in the same way.",
+    names={Mechanism.MANY: "IPC-CALLS-MANY"},
     verify="Waits for the peer take less than 10 ms, or writers wait less for it.",
     elsewhere=True,
 )

@@ -94,6 +94,7 @@ _AWAIT = fix("do not block in the event loop: await the call, or make it in a wo
     " ms; a name server that does not answer.",
     remedies="Keep connections open, where each call makes one. Measure the peer in the same way; ask for less, in"
     " fewer round trips; release locks before the call if other threads wait for them meanwhile.",
+    names={Mechanism.MANY: "NET-CALLS-MANY"},
     verify="Waits for the peer take less than a round trip and 10 ms.",
     elsewhere=True,
 )

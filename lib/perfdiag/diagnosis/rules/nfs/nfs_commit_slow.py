@@ -73,6 +73,7 @@ class Case:
         "Give the server a log device or a power-safe write cache, or commit less often. Never use an async export: a"
         " server crash loses data applications believe safe."
     ),
+    names={Mechanism.MANY: "NFS-COMMITS-MANY"},
     verify="Commits take less than 10 ms, or there are fewer (COMMIT and WRITE in nfsiostat 1).",
 )
 def commit_slow(model: Model) -> Iterable[Outcome]:
