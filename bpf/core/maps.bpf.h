@@ -103,6 +103,8 @@ struct cpu_state {
 	__u32 interrupts; /* enum interrupt: what runs here now, whatever the current task is */
 	__u32 ticks;	  /* of the target, where not all take a stack */
 	__u32 follows;	  /* a thread of the target runs here: interrupts are worth a look at the clock */
+	__u32 calls;	  /* that returned here since then, see wait/failed_call.bpf.c */
+	__u64 calls_since;
 };
 
 LEDGER_SHARED struct {

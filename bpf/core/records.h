@@ -115,7 +115,8 @@ static inline _Bool needs_callers(__u32 account)
 	X(DATABASES_FULL, "databases_full")	    /* sessions of databases whose waits have no names */              \
 	X(STATEMENTS_FULL, "statements_full")	    /* SQL statements that were not counted */                         \
 	X(STATEMENTS_TORN, "statements_torn")	    /* SQL statements whose time could not be told apart */            \
-	X(STATEMENTS_UNREAD, "statements_unread")   /* SQL statements that were sent, whose text could not be read */
+	X(STATEMENTS_UNREAD, "statements_unread")   /* SQL statements that were sent, whose text could not be read */  \
+	X(FAILED_CALLS_FULL, "failed_calls_full")   /* sleeps after failed calls that were not counted */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };
@@ -277,6 +278,7 @@ struct fold {
 };
 
 #include "core/records/operations.h"
+#include "core/records/failed_calls.h"
 #include "core/records/databases.h"
 #include "core/records/devices.h"
 #include "core/records/network.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What kind of wait a system call can be; the tables are in lib/recorder/program/syscall_table.c. */
+/* What kind of wait a system call can be, and what it is for; the tables are in lib/recorder/program/syscall_table.c. */
 #pragma once
 
 enum syscall_class {
@@ -36,3 +36,8 @@ enum syscall_class {
 	SYSCALL_OTHER,	 /* exists, and is told by its name */
 	SYSCALL_RESTART, /* restart_syscall: the call before goes on */
 };
+
+/* What of a call says what it was for: the kind, and which argument. */
+enum argument_kind { ARGUMENT_NONE, ARGUMENT_PATH = 0x10, ARGUMENT_ADDRESS = 0x20, ARGUMENT_DESCRIPTOR = 0x30 };
+#define ARGUMENT_KIND(argument) ((argument)&0xf0)
+#define ARGUMENT_PLACE(argument) ((argument)&0x0f)

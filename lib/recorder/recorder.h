@@ -113,6 +113,7 @@ struct recorder {
 	bool waiting;	   /* in the last snapshot a thread waited for more than work */
 	bool awake;	   /* EVENT_AWAKE came */
 	int ring_fd;
+	uint64_t calls_watched_until_ns; /* the results of system calls; 0: all of the window, or not at all */
 	const char *reason;
 	struct lack lack; /* what keeps it from recording; not told yet */
 	bool declined;	  /* by a kernel that cannot take the own programs, whoever loads them */
@@ -126,8 +127,9 @@ void probes_seed(struct recorder *recorder); /* before limits_fill() */
 int probes_attach(struct recorder *recorder);
 uint64_t probes_tick_ns(void);
 int probes_sweep(struct recorder *recorder);
-void probes_meet(struct recorder *recorder, pid_t tid); /* as a sweep, of one thread that may be gone */
-int probes_meet_peers(struct recorder *recorder);	/* that the kernel side has asked for */
+void probes_meet(struct recorder *recorder, pid_t tid);	 /* as a sweep, of one thread that may be gone */
+void probes_end_failed_calls(struct recorder *recorder); /* the host makes too many calls */
+int probes_meet_peers(struct recorder *recorder);	 /* that the kernel side has asked for */
 void probes_pace_stacks(struct recorder *recorder);
 int probes_gather_reasons(struct recorder *recorder); /* of living threads, into the map of all */
 int probes_left_unread_fd(struct recorder *recorder); /* struct left_unread, one after the other */
@@ -160,6 +162,7 @@ const char *marker_name(size_t index);
 
 /* objects.c: writes an object under `key` (NULL in an array) */
 void object_write(struct recorder *recorder, const char *key, __u64 object);
+void peer_write(struct json *json, const char *key, int family, const void *address, unsigned int port);
 void device_write(struct json *json, const char *key, __u32 device); /* "8:0" */
 /* The name of a thread at this moment, "" if it has ended. */
 void comm_write(struct recorder *recorder, const char *key, pid_t tid);
@@ -191,6 +194,7 @@ void because_write(struct recorder *recorder);
 
 /* rows/peer_waits.c */
 void peer_waits_write(struct recorder *recorder);
+void failed_calls_write(struct recorder *recorder);
 
 /* details.c */
 /* spare: what book_open() left over, or NULL; tgid: 0 for a process that ended */

@@ -57,6 +57,10 @@ UNDECLARED: Mapping[Pair, str] = {
             " NET-CHATTY VIRT-CPU-MASKED, NET-CHATTY VIRT-EMULATED-DEVICE",
         ),
         (
+            "a failed call comes before a sleep of the thread's own, which the others do not tell",
+            "CALL-RETRIED NET-UDP-DROPS, CALL-RETRIED WAIT-THREAD-IN-REQUEST",
+        ),
+        (
             "samples stand in different functions",
             "CPU-SPINNING PROC-FORK-SLOW, CPU-SPINNING GC-HEAVY, GC-HEAVY PROC-CHILD-SLOW, GC-HEAVY PROC-FORK-SLOW,"
             " DIR-HUGE PROC-CHILD-SLOW, VIRT-CLOCKSOURCE VIRT-CPU-MASKED,"

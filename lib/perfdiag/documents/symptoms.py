@@ -235,6 +235,7 @@ SYMPTOMS = (
         (
             "TARGET-STOPPED",
             "TARGET-TRACED",
+            "CALL-RETRIED",
             "TARGET-SLEEPS",
             "TARGET-IDLE",
             "TARGET-BLOCKED-OR-IDLE",

@@ -101,6 +101,10 @@ def build(recording: Recording) -> Model:
         not_measured=coverage.not_measured(recording, facts),
         chains=chains,
         peer_waits=peer_waits(recording.peer_waits, names.resolve),
+        failed_calls=[
+            msgspec.structs.replace(line, object=names.resolve(line.object) if line.object else "")
+            for line in recording.failed_calls
+        ],
         exchanges=exchanges,
         requests_inside=next(iter(recording.requests_inside), None),
         request_time=time,

@@ -164,6 +164,7 @@ class Model:
     packet_drops: Sequence[schema.PacketDrop] = ()
     peer_stacks: Sequence[schema.PeerStack] = ()
     peer_waits: Sequence[PeerWait] = ()  # longest first; a second view on the rows, too
+    failed_calls: Sequence[schema.FailedCall] = ()  # before sleeps: a second view on these; objects in words
     named_calls: Sequence[schema.NamedCall] = ()
     database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects
     request_time: RequestTime | None = None  # None: it serves hardly any

@@ -28,6 +28,7 @@ LISTS: dict[type[schema.Line], str] = {
     schema.PacketDrop: "packet_drops",
     schema.PeerStack: "peer_stacks",
     schema.PeerWait: "peer_waits",
+    schema.FailedCall: "failed_calls",
     schema.Socket: "sockets",
     schema.Exchange: "exchanges",
     schema.Latency: "latencies",
@@ -83,6 +84,7 @@ class Recording:
     packet_drops: list[schema.PacketDrop] = field(default_factory=list)
     peer_stacks: list[schema.PeerStack] = field(default_factory=list)
     peer_waits: list[schema.PeerWait] = field(default_factory=list)
+    failed_calls: list[schema.FailedCall] = field(default_factory=list)
     sockets: list[schema.Socket] = field(default_factory=list)
     exchanges: list[schema.Exchange] = field(default_factory=list)
     latencies: list[schema.Latency] = field(default_factory=list)

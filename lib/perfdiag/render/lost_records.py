@@ -16,6 +16,7 @@ _WORDS = {
     "disk_users_full": ("piece", " of disk I/O without a process"),
     "events": ("event", " beyond what is kept"),
     "exchanges_full": ("request or call", " not counted"),
+    "failed_calls_full": ("sleep", " behind a failed call not counted"),
     "exited_folded_full": ("ended thread", " dropped"),
     "files_full": ("read", " of files without a name"),
     "named_calls_full": ("call", " not counted by name"),

@@ -86,11 +86,12 @@ static bool has_hook(const struct btf *kernel, const struct probe_state *state, 
 	return false;
 }
 
-static void fill_syscall_classes(struct perfdiag__rodata *rodata)
+static void fill_syscall_tables(struct perfdiag__rodata *rodata)
 {
 	for (unsigned int number = 0; number < SYSCALL_TABLE_SIZE; number++) {
 		rodata->syscall_classes[number] = syscall_class_native(number);
 		rodata->syscall_classes_i386[number] = syscall_class_i386(number);
+		rodata->call_arguments[number] = syscall_argument(number);
 	}
 }
 
@@ -115,7 +116,7 @@ static int open_skeleton(struct recorder *recorder, const struct btf *kernel)
 	recorder->skeleton = perfdiag__open_opts(&options);
 	if (!recorder->skeleton)
 		return -errno;
-	fill_syscall_classes(recorder->skeleton->rodata);
+	fill_syscall_tables(recorder->skeleton->rodata);
 	recorder->skeleton->rodata->has_rdonly_cast =
 		!kernel || btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	for (size_t i = 0; i < probes_count(); i++) {

@@ -164,6 +164,13 @@ const char *needs_host(struct recorder *recorder, enum probe_stage stage)
 	return recorder->options.host || may_be_told(recorder, stage) ? NULL : NOT_MISSED;
 }
 
+/* Of a whole host they would be those of everybody, at a cost for everybody. */
+const char *needs_one_target(struct recorder *recorder, enum probe_stage stage)
+{
+	(void)stage;
+	return recorder->options.host ? NOT_MISSED : NULL;
+}
+
 /* Which servers are in the target is known when their programs have been looked at: apps/apps.c attaches them. */
 const char *needs_apps(struct recorder *recorder, enum probe_stage stage)
 {

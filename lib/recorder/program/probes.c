@@ -75,6 +75,7 @@ static const struct probe probes[] = {
 	{ .name = "hrtimer_expire_exit", .feature = "stacks", .need = needs_tick },
 	{ .name = "hrtimer_expire_entry", .feature = "stacks", .need = needs_tick },
 	{ .name = "sys_exit", .feature = "operations", .need = needs_slo },
+	{ .name = "failed_call", .feature = "failed_calls", .need = needs_one_target },
 	{ .name = "host_waking", .feature = "host", .need = needs_host },
 	{ .name = "group_made", .feature = "group", .need = needs_group },
 	{ .name = "group_joined", .feature = "group", .need = needs_group },
@@ -244,6 +245,20 @@ int probes_attach(struct recorder *recorder)
 		}
 	}
 	return 0;
+}
+
+/* What it has counted so far stays. */
+void probes_end_failed_calls(struct recorder *recorder)
+{
+	for (size_t i = 0; i < PROBES; i++) {
+		struct probe_state *state = &recorder->probes[i];
+
+		if (state->program != recorder->skeleton->progs.failed_call || !state->link)
+			continue;
+		bpf_link__destroy(state->link);
+		state->link = NULL;
+		recorder->calls_watched_until_ns = now_ns();
+	}
 }
 
 /* Many threads share one budget: about 800 stacks a second while all of them wait. */

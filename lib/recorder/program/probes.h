@@ -43,7 +43,7 @@ bool probe_may_be_needed(struct recorder *recorder, const struct probe_state *st
 #define NOT_MISSED "" /* a reason of which nothing is to be told */
 
 probe_need needs_both_ways, needs_functions, needs_frequency, needs_clock_events, needs_tick, needs_slo, needs_guests,
-	needs_host, needs_group, needs_apps;
+	needs_host, needs_one_target, needs_group, needs_apps;
 void probes_forgive_tracepoints(struct recorder *recorder); /* nobody misses those that needs_functions() replaces */
 
 /* tables/cycle_counters.c: the CPUs' counters of cycles */

@@ -70,6 +70,23 @@ static const char *const names_of_class[] = {
 	[SYSCALL_RESTART] = "restart_syscall",
 };
 
+/* Which argument says what a call was for, of those that may fail for another reason than a mistake. */
+static const struct {
+	uint8_t argument;
+	const char *names;
+} names_of_argument[] = {
+	{ ARGUMENT_PATH, "open creat stat lstat access readlink unlink mkdir rmdir mknod truncate chmod chown lchown "
+			 "rename execve statfs chdir chroot utime utimes swapon" },
+	{ ARGUMENT_PATH | 1, "openat openat2 newfstatat statx faccessat faccessat2 readlinkat unlinkat mkdirat mknodat "
+			     "fchmodat fchownat renameat renameat2 execveat utimensat link symlink mount "
+			     "inotify_add_watch" },
+	{ ARGUMENT_PATH | 2, "symlinkat" },
+	{ ARGUMENT_PATH | 3, "linkat" },
+	{ ARGUMENT_ADDRESS | 1, "bind connect" },
+	{ ARGUMENT_ADDRESS | 4, "sendto" },
+	{ ARGUMENT_DESCRIPTOR, "flock fcntl fsync fdatasync write pwrite64 writev pwritev ftruncate fallocate" },
+};
+
 static bool has_word(const char *words, const char *word)
 {
 	size_t length = strlen(word);
@@ -122,6 +139,16 @@ unsigned int syscall_number(const char *name, bool i386)
 static uint8_t class_of(const char *name)
 {
 	return name ? class_of_name(name) : SYSCALL_NONE;
+}
+
+uint8_t syscall_argument(unsigned int nr)
+{
+	const char *name = syscall_name(nr, false);
+
+	for (size_t i = 0; name && i < LENGTH(names_of_argument); i++)
+		if (has_word(names_of_argument[i].names, name))
+			return names_of_argument[i].argument;
+	return ARGUMENT_NONE;
 }
 
 uint8_t syscall_class_native(unsigned int nr)

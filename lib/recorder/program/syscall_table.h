@@ -13,5 +13,6 @@
 /* SYSCALL_NONE for a number this build does not know: the kernel may be newer than its headers. */
 uint8_t syscall_class_native(unsigned int nr);
 uint8_t syscall_class_i386(unsigned int nr);
+uint8_t syscall_argument(unsigned int nr);		  /* native: enum argument_kind with the place */
 const char *syscall_name(unsigned int nr, bool i386);	  /* NULL: unknown */
 unsigned int syscall_number(const char *name, bool i386); /* SYSCALL_TABLE_SIZE: unknown */

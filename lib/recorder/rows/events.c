@@ -108,6 +108,7 @@ static int on_event(void *context, void *data, size_t size)
 	}
 	case EVENT_KILL: write_kill(recorder, data); return 0;
 	case EVENT_AWAKE: recorder->awake = true; return 0;
+	case EVENT_MANY_CALLS: probes_end_failed_calls(recorder); return 0;
 	case EVENT_PEER: return probes_meet_peers(recorder);
 	case EVENT_MEET: probes_meet(recorder, event->tid); return 0;
 	case EVENT_JOIN: {

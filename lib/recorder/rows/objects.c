@@ -82,12 +82,12 @@ static void write_abstract(struct recorder *recorder, const char *key, __u64 obj
 	json_bytes(&recorder->json, key, text, sizeof(kind) - 1 + length);
 }
 
-static void write_peer(struct recorder *recorder, const char *key, int family, const void *address, unsigned int port)
+void peer_write(struct json *json, const char *key, int family, const void *address, unsigned int port)
 {
 	char text[INET6_ADDRSTRLEN];
 
 	inet_ntop(family, address, text, sizeof(text));
-	json_format(&recorder->json, key, family == AF_INET ? "peer:%s:%u" : "peer:[%s]:%u", text, port);
+	json_format(json, key, family == AF_INET ? "peer:%s:%u" : "peer:[%s]:%u", text, port);
 }
 
 static void write_idle_state(struct json *json, const char *key, __u64 id)
@@ -128,12 +128,12 @@ void object_write(struct recorder *recorder, const char *key, __u64 object)
 	case OBJECT_PEER: {
 		__u32 address = htonl(id >> 16);
 
-		return write_peer(recorder, key, AF_INET, &address, id & 0xffff);
+		return peer_write(json, key, AF_INET, &address, id & 0xffff);
 	}
 	case OBJECT_PEER6:
 		if (!look_up(recorder, object, &name))
 			return json_text(json, key, "peer:unknown");
-		return write_peer(recorder, key, AF_INET6, name.peer.address, name.peer.port);
+		return peer_write(json, key, AF_INET6, name.peer.address, name.peer.port);
 	case OBJECT_UNIX: return write_process(recorder, key, "unix", object);
 	case OBJECT_ABSTRACT: return write_abstract(recorder, key, object);
 	case OBJECT_TASK: return write_process(recorder, key, "task", object);

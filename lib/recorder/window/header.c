@@ -142,6 +142,8 @@ void footer_write(struct recorder *recorder)
 	json_u64(json, "threads_seen", recorder->threads_seen);
 	if (recorder->options.host)
 		json_u64(json, "threads_left_out", recorder->left_out);
+	if (recorder->calls_watched_until_ns)
+		json_u64(json, "calls_watched_until_ns", recorder->calls_watched_until_ns);
 	json_object(json, "lost");
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		uint64_t lost;

@@ -289,6 +289,7 @@ int window_record(struct recorder *recorder, int signals)
 	stacks_free(recorder); /* ends the helper that names them, whose CPU time belongs into the footer */
 	because_write(recorder);
 	peer_waits_write(recorder);
+	failed_calls_write(recorder);
 	apps_write(recorder);
 	tables_write(recorder);
 	footer_write(recorder);

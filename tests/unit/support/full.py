@@ -49,6 +49,7 @@ class Full:
         yield from self.sql_calls()
         yield from self.named_calls()
         yield from self.peers()
+        yield from self.failed_calls()
         yield from self.others()
         yield from self.facts()
 
@@ -216,6 +217,14 @@ class Full:
             }  # fmt: skip
         for number, stack in zip(range(1024), self.stacks(), strict=False):
             yield stack | {"type": "peer_stack", "pid": 70_000 + number % 32}
+
+    def failed_calls(self) -> Iterator[dict[str, Any]]:
+        for number in range(512):
+            yield {
+                "type": "failed_call", "comm": f"job-{number}", "pid": 100 + number, "call": "syscall:linkat",
+                "error": 1 + number % 130, "sleeps": 1000, "sum_ns": 12_345_678, "max_ns": 2_345_678,
+                "file": f"{number:044}",
+            }  # fmt: skip
 
     def named_calls(self) -> Iterator[dict[str, Any]]:
         fine = [[index, 1000 + index] for index in range(self.part(LATENCY_BUCKETS))]

@@ -48,6 +48,7 @@ FEATURES = (
     "disk_users",
     "fault_file",
     "packet_drops",
+    "failed_calls",
     "page_cache",
     "stacks",
     "operations",

@@ -30,6 +30,10 @@ class IdlePolicy(Family):
         0.02,
         "A target that is busy for less of the window and of all thread time, without any fault, waits for work.",
     )
+    failed_tries_share = share(
+        0.5,
+        "Where half of the sleep of threads follows calls that failed, they sleep because of these.",
+    )
     stopped_share = share(
         1 / 3,
         "A target that was stopped for a third of the window takes half as long again for all it does.",

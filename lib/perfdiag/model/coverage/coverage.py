@@ -36,6 +36,7 @@ FEATURES: Mapping[str, tuple[str, str]] = {
         "time per operation, refused descriptors",
         "perfdiag latency --slo 250ms; by hand: strace -c -w -p PID",
     ),
+    "failed_calls": ("which system calls fail before threads sleep", "by hand: strace -f -Z -p PID"),
     "group": ("processes that join the control group", "a kernel with the cgroup tracepoints; or --pid for them"),
     "peers": ("what processes of this host did that the target waited for", "run perfdiag latency for them, too"),
     "chains": ("for what threads waited that waited for others", "see perfdiag check"),

@@ -31,7 +31,17 @@ from perfdiag.recording.schema.requests import (
 )
 from perfdiag.recording.schema.storage import Device, Dirtier, DiskUser, FileFlush, FileRead, Writeback
 from perfdiag.recording.schema.threads import Exited, FutexSum, Interval, OpenWait, Process, Thread
-from perfdiag.recording.schema.waits import Because, Detail, Interpreter, Operation, PeerStack, PeerWait, Stack, Unnamed
+from perfdiag.recording.schema.waits import (
+    Because,
+    Detail,
+    FailedCall,
+    Interpreter,
+    Operation,
+    PeerStack,
+    PeerWait,
+    Stack,
+    Unnamed,
+)
 from perfdiag.recording.schema.window import (
     NO_TIME_LOST,
     Cost,
@@ -77,6 +87,7 @@ AnyLine = (
     | Detail
     | Because
     | Stack
+    | FailedCall
     | Interpreter
     | Unnamed
     | Application
@@ -136,6 +147,7 @@ __all__ = [
     "Exchange",
     "Exited",
     "Fact",
+    "FailedCall",
     "FileFlush",
     "FileRead",
     "Footer",

@@ -73,6 +73,24 @@ class PeerWait(Line, tag="peer_wait"):
     sum_ns: Nanoseconds
 
 
+class FailedCall(Line, tag="failed_call"):
+    """Sleeps of a millisecond and more of threads of one name, each of which followed a system call that had failed.
+
+    A second view, as Because is. The last failed call since the sleep before counts; one that often fails without any
+    harm (no such file) does not count behind another.
+    """
+
+    comm: Comm
+    pid: Count  # of one of them
+    call: Object  # "syscall:link"
+    error: Count  # errno
+    sleeps: Count
+    sum_ns: Nanoseconds
+    max_ns: Nanoseconds
+    object: Object = ""  # the peer or the file that it was for, of the longest sleep
+    file: Object = ""  # or the last component of its path
+
+
 class Stack(Line, tag="stack"):
     """One distinct stack: where CPU time was spent (kind "cpu") or a wait of `account` began (kind "wait").
 

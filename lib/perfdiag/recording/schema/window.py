@@ -137,6 +137,8 @@ class Footer(Line, tag="footer"):
     # recorder has added their lines; what the others did is not known. None: nobody looked.
     threads_asleep: Count | None = None
     threads_not_seen: Count | None = None
+    # The host made so many system calls that their results were read until then only; None: all of the window, or never
+    calls_watched_until_ns: Nanoseconds | None = None
     lines: Count | None = None  # before this one; None: an older recorder, or a script
 
 
@@ -155,6 +157,7 @@ NO_TIME_LOST = frozenset(
         "disk_users_full",
         "events",
         "exchanges_full",
+        "failed_calls_full",
         "files_full",
         "named_calls_full",
         "names_full",

@@ -27,7 +27,7 @@ from perfdiag.report.verdict.sentences import (
     told,
     uncertain_ns,
 )
-from perfdiag.report.verdict.situation import Situation
+from perfdiag.report.verdict.situation import RETRIED, Situation
 
 NO_FAULT = "Nothing abnormal was found."
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
@@ -83,6 +83,10 @@ def _asleep(it: Situation) -> list[str]:
     if others_ns > 2 * sleep_ns:  # who looks after things, beside those who have none to do, needs no advice
         advice = ""
     return [*it.slept, advice, others, *map(said, it.named(BLOCKED)), *it.end]
+
+
+def _who_sleeps(it: Situation) -> list[Finding]:
+    return it.named(RETRIED) or it.named(SLEEPS)
 
 
 def _asleep_meanwhile(it: Situation) -> list[str]:
@@ -246,9 +250,9 @@ _IDLE = (
         lambda it: it.sleep is not None and it.sleep.serves and it.doubts,
         Kind.CANNOT_TELL,
         _asleep_meanwhile,
-        lambda it: it.named(SLEEPS),
+        _who_sleeps,
     ),
-    Case[Situation]("idle: it sleeps", lambda it: it.sleep, Kind.PROFILE, _asleep, lambda it: it.named(SLEEPS)),
+    Case[Situation]("idle: it sleeps", lambda it: it.sleep, Kind.PROFILE, _asleep, _who_sleeps),
     Case[Situation](
         "idle: threads may be stuck",
         lambda it: it.named(BLOCKED),

@@ -39,6 +39,9 @@ def outweighs(profile: Finding, fault: Finding) -> bool:
     return fault.share < MINOR <= profile.share and profile.claimed_ns >= 2 * fault.taken_ns
 
 
+RETRIED = "CALL-RETRIED"
+
+
 @dataclass(frozen=True)
 class Situation:
     """A target and its findings; its properties are computed once."""
@@ -164,15 +167,15 @@ class Situation:
 
     @property
     def slept(self) -> list[str]:
-        """The sentence on that sleep, if there is one."""
+        """The sentences on the call that fails before that sleep, and on the sleep, if there is one."""
         if self.sleep is None:
             return []
         look = f"; {self.sleep.look}" if self.sleep.look else ""
-        return [f"{self.sleep.headline}{look}."]
+        return [*(f"{each.headline}." for each in self.named(RETRIED)), f"{self.sleep.headline}{look}."]
 
     def slept_beside(self, named: Sequence[Finding]) -> list[str]:
         """The sentence on a sleep, unless it hardly matters or a named cause says it."""
-        asleep = any(each.mechanism is Mechanism.SLEEP for each in named)
+        asleep = any(each.mechanism is Mechanism.SLEEP or sleeps.TIMER in each.claims for each in named)
         felt = self.sleep and self.sleep.felt_ns >= idle_policy.sleep_beside_faults_share * self.model.window_ns
         return self.slept if felt and not asleep else []
 

@@ -49,6 +49,7 @@ class Sleep:
     look: str  # "COMMAND shows where", if `function` does not; "" where it does, or nobody is left to be looked at
     serves: bool  # whether the longest sleeper reads requests
     between_jobs: bool  # they are processes that do nothing else, while another one waits for them to end
+    sleepers: Sequence[ThreadLedger]
     besides: str  # the account in which the longest sleeper waits for others too, "" where it does not
 
     @property
@@ -105,6 +106,7 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
         look=f"{command} shows where" if command else "",
         serves=bool(first.requests_read),
         between_jobs=_are_between_jobs(sleepers, parent),
+        sleepers=sleepers,
         besides=max((a for a in _TALKS if first.ns(a)), key=lambda account: first.ns(account), default=""),
     )
 

@@ -94,7 +94,7 @@ OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv
         "The account of the lock (lock.futex, lock.file, lock.kernel; of databases and of threads that"
         " take turns wait.events, wait.timer, wait.parked) is under 5 % of the time."
     ),
-    beats=("WAIT-TIMER-IN-REQUEST", "TARGET-IDLE", "TARGET-SLEEPS", "TARGET-BLOCKED-OR-IDLE"),
+    beats=("CALL-RETRIED", "WAIT-TIMER-IN-REQUEST", "TARGET-IDLE", "TARGET-SLEEPS", "TARGET-BLOCKED-OR-IDLE"),
 )
 def contention(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each lock that takes enough time, and one check for all others together."""

@@ -68,6 +68,7 @@ from perfdiag.model.requests.request_time import REST
         "NET-PEER-SLOW",
         "NET-SELF-SLOW",
         "WAIT-TIMER-IN-REQUEST",
+        "CALL-RETRIED",
         "TARGET-SLEEPS",
     ),
     elsewhere=True,

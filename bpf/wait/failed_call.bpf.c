@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * failed_call - which system call fails before a thread sleeps, and tries again?
+ *
+ * HOOKS   tp_btf sys_exit.
+ * COST    some 20 ns for every system call of the host, and what its tracepoint costs: taken away for good as soon as one
+ *         CPU returns from more than 50,000 calls a second.  A look-up for each that fails or times out.
+ * CANNOT  see that another thread or process sleeps for a call that failed; what went wrong without a call that failed,
+ *         such as an answer that says no.  Of several calls that failed before a sleep the last one counts.
+ */
+#include <linux/errno.h>
+#include "wait/call.bpf.h"
+#include "wait/file.bpf.h"
+
+#define ERESTARTSYS 512 /* the first of those that no program ever sees */
+#define MANY_CALLS 65536
+#define MANY_CALLS_NS 1310720000ULL /* 50,000 a second */
+#define SHORTEST_SLEEP_NS 1000000ULL
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile __u8 call_arguments[512]; /* enum argument_kind, and the place */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct failed_call);
+} last_failed SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 512);
+	__type(key, struct failed_call_key);
+	__type(value, struct failed_call_sum);
+} failed_calls SEC(".maps");
+
+static bool told_many;
+
+static __always_inline void count_call(void)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct event *event;
+	__u64 now;
+
+	if (!cpu || ++cpu->calls < MANY_CALLS)
+		return;
+	now = bpf_ktime_get_ns();
+	if (now - cpu->calls_since < MANY_CALLS_NS && !told_many) {
+		event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+		if (event) {
+			head_event(event, EVENT_MANY_CALLS, 0, 0, now);
+			bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+			told_many = true;
+		}
+	}
+	cpu->calls = 0;
+	cpu->calls_since = now;
+}
+
+/* Has a call ended because its time was up? */
+static __always_inline bool is_sleep(__u32 class, long result)
+{
+	switch (class) {
+	case SYSCALL_SLEEP:
+	case SYSCALL_POLL:
+	case SYSCALL_SELECT:
+	case SYSCALL_EVENTS: return !result;
+	case SYSCALL_FUTEX: return result == -ETIMEDOUT;
+	}
+	return false;
+}
+
+/* Answers that are no trouble: to try again where something may come, to questions what something is, or can. */
+static __always_inline bool is_answer(__u32 class, __u32 error)
+{
+	switch (error) {
+	case EAGAIN: return class != SYSCALL_LOCK && class != SYSCALL_CHILD && class != SYSCALL_OTHER;
+	case EINTR:
+	case ECHILD:
+	case ENOTTY:
+	case ESPIPE:
+	case ERANGE:
+	case ENOSYS:
+	case ENODATA:
+	case ENOPROTOOPT:
+	case EOPNOTSUPP:
+	case EISCONN:
+	case ENOTCONN:
+	case ETIMEDOUT:
+	case EALREADY:
+	case EINPROGRESS: return true;
+	}
+	return error >= ERESTARTSYS || class == SYSCALL_FUTEX || class == SYSCALL_SLEEP || class == SYSCALL_EXIT;
+}
+
+/* Who looks for a file in several places meets these all the time. */
+static __always_inline bool is_minor(__u32 error)
+{
+	return error == ENOENT || error == ENOTDIR || error == ESRCH || error == EBADF || error == EINVAL;
+}
+
+#define ADDRESS_BYTES 28       /* struct sockaddr_in6 */
+#define SHORT_ADDRESS_BYTES 16 /* struct sockaddr_in, behind which memory may end */
+
+static __always_inline void read_address(struct failed_call *failed, __u64 address)
+{
+	__u16 family = 0;
+
+	bpf_probe_read_user(&family, sizeof(family), (void *)address);
+	if (family == AF_UNIX) {
+		if (bpf_probe_read_user_str(failed->argument, sizeof(failed->argument), (void *)address + 2) > 0)
+			failed->kind = ARGUMENT_PATH;
+	} else if (!bpf_probe_read_user(failed->argument, ADDRESS_BYTES, (void *)address) ||
+		   !bpf_probe_read_user(failed->argument, SHORT_ADDRESS_BYTES, (void *)address)) {
+		failed->kind = ARGUMENT_ADDRESS;
+	}
+}
+
+static __always_inline void read_argument(struct failed_call *failed, struct task_struct *task, struct call *call)
+{
+	__u64 number = call->number, value;
+	struct inode *inode;
+	__u32 argument;
+
+	failed->kind = ARGUMENT_NONE;
+	failed->object = 0;
+	if (number >= 512 || call->i386)
+		return;
+	argument = call_arguments[number];
+	if (ARGUMENT_PLACE(argument) >= 5)
+		return;
+	value = call->arguments[ARGUMENT_PLACE(argument)];
+	switch (ARGUMENT_KIND(argument)) {
+	case ARGUMENT_PATH:
+		if (bpf_probe_read_user_str(failed->argument, sizeof(failed->argument), (void *)value) > 0)
+			failed->kind = ARGUMENT_PATH;
+		break;
+	case ARGUMENT_ADDRESS: read_address(failed, value); break;
+	case ARGUMENT_DESCRIPTOR:
+		inode = LOAD(file, file_of(task, value), f_inode);
+		if (inode)
+			failed->object = file_object(inode);
+		break;
+	}
+}
+
+static __always_inline void keep_failed(struct task_struct *task, struct call *call, __u32 error)
+{
+	struct failed_call *failed;
+
+	if (!record_of(task))
+		return;
+	failed = bpf_task_storage_get(&last_failed, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!failed) {
+		count_loss(COUNTER_FAILED_CALLS_FULL);
+		return;
+	}
+	if (failed->at && !failed->minor && is_minor(error))
+		return;
+	failed->at = bpf_ktime_get_ns();
+	failed->call = call_object(call);
+	failed->error = error;
+	failed->minor = is_minor(error);
+	read_argument(failed, task, call);
+}
+
+static __always_inline void book_sleep(struct task_struct *task)
+{
+	struct failed_call *failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
+	struct record *record = failed && failed->at ? record_of(task) : NULL;
+	__u64 ns = record ? bpf_ktime_get_ns() - record->waited_since : 0;
+	struct failed_call_key key = {};
+	struct failed_call_sum *sum;
+
+	/* One that did not wait at all has no wait since that call. */
+	if (!record || record->waited_since < failed->at || ns < SHORTEST_SLEEP_NS)
+		return;
+	__builtin_memcpy(key.comm, task->comm, sizeof(key.comm));
+	key.call = failed->call;
+	key.error = failed->error;
+	sum = FIND_OR_MAKE(failed_calls, &key, COUNTER_FAILED_CALLS_FULL, NULL);
+	if (sum) {
+		__sync_fetch_and_add(&sum->sleeps, 1);
+		__sync_fetch_and_add(&sum->ns, ns);
+		sum->tgid = record->tgid;
+		if (ns > sum->max_ns) { /* two can race: tolerated, as in ADD_SHARED() */
+			sum->max_ns = ns;
+			sum->longest = *failed;
+		}
+	}
+	failed->at = 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(failed_call, struct pt_regs *regs, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call call;
+	__u32 class;
+
+	count_call();
+	if (result > 0 || result < -4095 || knobs.closing)
+		return 0;
+	read_call(task, &call);
+	class = class_of(&call);
+	if (is_sleep(class, result))
+		book_sleep(task);
+	else if (result && !is_answer(class, -result))
+		keep_failed(task, &call, -result);
+	return 0;
+}

@@ -1,0 +1,69 @@
+"""What it means that a system call fails with an error, and what can be done."""
+
+import errno
+import os
+from collections.abc import Mapping
+
+_LOCKED = "somebody else has the lock", "find who has it, and for how long: lslocks"
+_BY_CALL: Mapping[tuple[str, int], tuple[str, str]] = {
+    ("flock", errno.EAGAIN): _LOCKED,
+    ("fcntl", errno.EAGAIN): _LOCKED,
+    ("fcntl", errno.EACCES): _LOCKED,
+    ("bind", errno.EADDRNOTAVAIL): (
+        "this host has no such address, or not yet",
+        "see whether it is missing, or tentative: ip address show",
+    ),
+    ("connect", errno.EADDRNOTAVAIL): (
+        "no local port is free",
+        "keep connections open and share them; how many there are: ss -s; of how many:"
+        " sysctl net.ipv4.ip_local_port_range",
+    ),
+    ("inotify_init1", errno.EMFILE): (
+        "the user has no inotify instance left",
+        "raise fs.inotify.max_user_instances, or find who uses them up",
+    ),
+    ("inotify_add_watch", errno.ENOSPC): (
+        "the user has no inotify watch left",
+        "raise fs.inotify.max_user_watches, or find who uses them up",
+    ),
+}
+# EAGAIN of what starts something, or opens a device: others are no failures, and are not recorded.
+_BY_ERROR: Mapping[int, tuple[str, str]] = {
+    errno.EAGAIN: (
+        "a limit is reached, or nothing is free",
+        "see the limits: prlimit --pid PID; pids.max of its cgroup",
+    ),
+    errno.EEXIST: (
+        "it exists already",
+        "find out who has made it and not removed it: a process that still needs it, or one that has ended",
+    ),
+    errno.ENOENT: ("it does not exist", "find out who should make it"),
+    errno.EACCES: ("no permission", "see owners and modes of all its directories: namei -l PATH"),
+    errno.EPERM: ("not permitted", "see what it lacks: capabilities, seccomp, an immutable file"),
+    errno.EADDRINUSE: ("the address is in use", "see by whom: ss -lntup"),
+    errno.EMFILE: ("no descriptor is left to the process", "close what is not needed, or raise LimitNOFILE"),
+    errno.ENFILE: ("no descriptor is left on this host", "sysctl fs.file-max; find who uses them up"),
+    errno.ENOSPC: ("no space is left", "make room, or find who fills it: df -h; df -i"),
+    errno.EDQUOT: ("the quota is used up", "make room, or raise the quota: quota -v"),
+    errno.EROFS: ("the file system is read-only", "see why in the kernel's log: dmesg"),
+    errno.EIO: ("an input/output error", "see which device in the kernel's log: dmesg"),
+    errno.EBUSY: ("it is in use", "find by whom: fuser -vm PATH; lsof PATH"),
+    errno.ETXTBSY: ("it runs, or is being written", "find by whom: fuser -v PATH"),
+    errno.ENOMEM: ("no memory is left", "see limits of memory: memory.max of its cgroup, prlimit --pid PID"),
+    errno.ESTALE: ("the file is gone on its server", "mount it anew"),
+}
+
+
+def meaning_of(call: str, error: int) -> tuple[str, str]:
+    """Return what an error of a call means, and what can be done; of others the words of the C library."""
+    known = _BY_CALL.get((call, error)) or _BY_ERROR.get(error)
+    return known or (os.strerror(error).lower(), f"see what it is called with: strace -f -Z -e trace={call} -p PID")
+
+
+def name_of(error: int) -> str:
+    """Return "EEXIST", or the number of an error that this host does not know."""
+    return errno.errorcode.get(error, f"error {error}")
+
+
+# Who looks for something in several places, or until it is there, meets these without any harm.
+EXPECTED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESRCH, errno.EBADF, errno.EINVAL})

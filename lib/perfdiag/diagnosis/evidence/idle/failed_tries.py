@@ -1,0 +1,98 @@
+"""Calls that fail before threads sleep: what is tried again after each pause."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfdiag.common.text import printable
+from perfdiag.common.units import duration, plural
+from perfdiag.diagnosis.evidence.idle.call_errors import EXPECTED, meaning_of, name_of
+from perfdiag.diagnosis.policy import idle_policy
+from perfdiag.diagnosis.significance import brief
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording import schema
+from perfdiag.recording.accounts import PARKED
+
+TIMER = "wait.timer"
+
+
+@dataclass(frozen=True)
+class FailedTries:
+    """A call that failed before most sleeps of some threads."""
+
+    line: schema.FailedCall
+    account: str  # that these sleeps are booked to
+    ns: int  # of the whole window, where calls were watched for a part of it: as much in the rest
+    again: bool  # more than one sleep of the window
+    watched_ns: int | None  # how long calls were watched, None: all of the window
+    what: str  # "" where it is not known what it was called for
+    why: str
+    remedy: str
+
+    @property
+    def call(self) -> str:
+        """Return "bind()"."""
+        return f"{_call_of(self.line)}()"
+
+    @property
+    def words(self) -> str:
+        """Return "bind() of 10.0.0.1:80 fails (EADDRNOTAVAIL)"."""
+        of = f" of {brief(self.what)}" if self.what else ""
+        return f"{self.call}{of} fails ({name_of(self.line.error)})"
+
+    @property
+    def text(self) -> str:
+        """Return how many sleeps followed such a failure, and how long they were."""
+        of = f", longest {duration(self.line.max_ns)}" if self.line.sleeps > 1 else ""
+        return f"{plural(self.line.sleeps, 'sleep')} behind such a failure take {duration(self.line.sum_ns)}{of}"
+
+    @property
+    def expected(self) -> bool:
+        """Whether nothing may be wrong: who waits until something is there fails until then."""
+        return self.line.error in EXPECTED
+
+
+def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries | None:
+    """Return the call that failed before most of the sleeps of threads; None: most followed no failure that was seen.
+
+    Connects are left to those who know their peers.
+    """
+    for account in (TIMER, PARKED):
+        slept = {thread.comm: 0 for thread in threads}
+        for thread in threads:
+            slept[thread.comm] += thread.ns(account)
+        lines = [each for each in model.failed_calls if each.comm in slept and _call_of(each) != "connect"]
+        best = max(lines, key=lambda each: (each.sum_ns, each.call), default=None)
+        if best and 0 < idle_policy.failed_tries_share * slept[best.comm] * _watched(model) <= best.sum_ns:
+            return _found(model, best, account, slept[best.comm])
+    return None
+
+
+def _watched_ns(model: Model) -> int | None:
+    until = model.footer.calls_watched_until_ns if model.footer else None
+    return None if until is None else max(0, until - model.header.start_ns)
+
+
+def _watched(model: Model) -> float:
+    """Return the part of the window in which calls were watched."""
+    ns = _watched_ns(model)
+    return 1.0 if ns is None or not model.window_ns else min(1.0, ns / model.window_ns)
+
+
+def _found(model: Model, line: schema.FailedCall, account: str, slept_ns: int) -> FailedTries:
+    why, remedy = meaning_of(_call_of(line), line.error)
+    watched = _watched(model)
+    return FailedTries(
+        line=line,
+        account=account,
+        ns=min(slept_ns, round(line.sum_ns / watched)) if watched else slept_ns,
+        again=line.sleeps > watched,
+        watched_ns=_watched_ns(model),
+        what=printable(line.file) or line.object,
+        why=why,
+        remedy=remedy,
+    )
+
+
+def _call_of(line: schema.FailedCall) -> str:
+    return printable(line.call.removeprefix("syscall:"))

@@ -1,0 +1,87 @@
+"""CALL-RETRIED: a system call fails, and threads sleep before they try again."""
+
+from collections.abc import Iterable, Sequence
+
+from perfdiag.diagnosis.evidence.fix_checks import measured
+from perfdiag.diagnosis.evidence.idle.call_errors import name_of
+from perfdiag.diagnosis.evidence.idle.failed_tries import TIMER, FailedTries, failed_tries
+from perfdiag.diagnosis.evidence.idle.sleeps import sleep, sleeps_in
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
+from perfdiag.diagnosis.significance import duration, fix
+from perfdiag.model.model import Model
+from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording.accounts import PARKED
+
+ID = "CALL-RETRIED"
+
+
+@rule(
+    ID,
+    title="A call fails, and threads sleep before they try again",
+    accounts=(TIMER, PARKED),
+    meaning="A system call fails, and the thread that made it sleeps until it tries again: a lock file that somebody"
+    " has not removed, a lock that another process holds, an address that is missing, a limit that is reached. What it"
+    " waits for is the end of that failure; the pause only makes it notice late.",
+    measured="The last system call of a thread that failed before each of its sleeps, if half of its sleep follows the"
+    " same one. Of requests, sleep of the threads that serve them counts, otherwise sleep that TARGET-SLEEPS would"
+    " tell. Errors that often do no harm, such as ENOENT, are told as no fault. Results of calls are read as long as no"
+    " CPU makes more than 50,000 a second. Connects are NET-CONNECT-SLOW.",
+    alternatives="The thread looks from time to time for something that need not come: a standby waits for a lock.",
+    remedies="End the failure: by its error.",
+    verify="The same call succeeds at once.",
+    beats=("TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE", "WAIT-TIMER-IN-REQUEST"),
+)
+def call_retried(model: Model) -> Iterable[Outcome]:
+    """Yield a finding if most sleep of the threads that matter follows calls that fail."""
+    threads = _sleepers(model)
+    found = failed_tries(model, threads)
+    if found is None:
+        yield Check(ID, "no call was seen to fail before most sleeps", 0.0, "share")
+        return
+    yield _finding(model, threads, found)
+
+
+def _sleepers(model: Model) -> Sequence[ThreadLedger]:
+    """Return the threads whose sleep delays somebody: those that serve requests, else those that sleep long."""
+    time = model.request_time
+    if time is not None:
+        slept = time.accounts.get(TIMER, 0) + time.accounts.get(PARKED, 0)
+        serving = [thread for thread in model.threads if thread.requests_read or thread.helped]
+        return serving if slept >= general_policy.fault_share * time.ns else []
+    found = sleep(model, talking=any(each.served for each in model.exchanges))
+    if found is not None:
+        return found.sleepers
+    return [thread for thread in model.threads if _waits_for_itself(model, thread)]
+
+
+def _waits_for_itself(model: Model, thread: ThreadLedger) -> bool:
+    """Return whether a thread was in timed waits on a futex nearly all along, as a JVM's are that sleep."""
+    return thread.ns(PARKED) >= general_policy.fault_share * model.window_ns and not thread.requests_read
+
+
+def _finding(model: Model, threads: Sequence[ThreadLedger], found: FailedTries) -> Finding:
+    line = found.line
+    code = sleeps_in(model, [thread for thread in threads if thread.comm == line.comm])
+    where = f" in {code}" if code else ""
+    felt = found.again and found.ns >= general_policy.fault_share * model.window_ns
+    watched = f"calls were watched for {duration(found.watched_ns)} only" if found.watched_ns is not None else ""
+    claim = f"{name_of(line.error)}: {found.why}. {found.text}{where}"
+    return conclude(
+        model,
+        {found.account: model.ns(found.account) if model.request_time else found.ns},
+        headline=f"{found.words}, and threads sleep before they try again",
+        claim=f"{claim}.",
+        mechanism=Mechanism.FAILED,
+        severity=Severity.WARNING if felt and not found.expected else Severity.INFO,
+        best=Confidence.MEDIUM if found.expected else Confidence.HIGH,
+        doubts=[
+            watched and f"{watched}, as the host makes very many",
+            "who waits until something is there meets this error without any harm" if found.expected else "",
+        ],
+        evidence=[Evidence(claim, float(line.sum_ns), "ns", "sys_exit")],
+        remedies=[fix(found.remedy)],
+        alternatives=["it looks from time to time for something that need not come"],
+        verify=measured(model, f"{found.call} succeeds"),
+    )

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sleeps that followed a system call that had failed (bpf/wait/failed_call.bpf.c). */
+#define _GNU_SOURCE
+#include <bpf/libbpf.h>
+#include <netinet/in.h>
+#include <string.h>
+#include "program/map_walk.h"
+#include "recorder.h"
+#include "perfdiag.skel.h"
+#include "wait/syscall_class.h"
+
+/* The last component, as of other files: what stands before it can be long, and say more than anybody needs. */
+static void write_base_name(struct json *json, const char *path)
+{
+	size_t length = strnlen(path, ARGUMENT_BYTES), begin;
+
+	if (length == ARGUMENT_BYTES)
+		return; /* cut: its end is not known */
+	while (length && path[length - 1] == '/')
+		length--;
+	for (begin = length; begin && path[begin - 1] != '/'; begin--)
+		;
+	json_bytes(json, "file", path + begin, length - begin < FILE_NAME_BYTES ? length - begin : FILE_NAME_BYTES);
+}
+
+static void write_address(struct json *json, const char *argument)
+{
+	struct sockaddr_in6 six;
+	struct sockaddr_in four;
+
+	memcpy(&six, argument, sizeof(six));
+	memcpy(&four, argument, sizeof(four));
+	if (four.sin_family == AF_INET)
+		peer_write(json, "object", AF_INET, &four.sin_addr, ntohs(four.sin_port));
+	else if (six.sin6_family == AF_INET6)
+		peer_write(json, "object", AF_INET6, &six.sin6_addr, ntohs(six.sin6_port));
+}
+
+static void write_failed_call(struct recorder *recorder, const struct failed_call_key *key,
+			      const struct failed_call_sum *sum)
+{
+	struct json *json = &recorder->json;
+
+	json_open(json, "failed_call");
+	json_bytes(json, "comm", key->comm, strnlen(key->comm, COMM_BYTES));
+	json_u64(json, "pid", sum->tgid);
+	object_write(recorder, "call", key->call);
+	json_u64(json, "error", key->error);
+	if (sum->longest.object)
+		object_write(recorder, "object", sum->longest.object);
+	else if (sum->longest.kind == ARGUMENT_PATH)
+		write_base_name(json, sum->longest.argument);
+	else if (sum->longest.kind == ARGUMENT_ADDRESS)
+		write_address(json, sum->longest.argument);
+	json_u64(json, "sleeps", sum->sleeps);
+	json_u64(json, "sum_ns", sum->ns);
+	json_u64(json, "max_ns", sum->max_ns);
+	json_write(json, &recorder->output);
+}
+
+void failed_calls_write(struct recorder *recorder)
+{
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.failed_calls) };
+	struct failed_call_key key;
+	struct failed_call_sum sum;
+
+	while (map_next(&walk, &key, &sum))
+		write_failed_call(recorder, &key, &sum);
+}

@@ -1,0 +1,94 @@
+"""Which call fails before a thread sleeps: told with its error and what it was for, as often as it slept."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Severity
+
+from live.support.calling import running_command, running_server
+from live.support.fixtures import Attach, Cleanup
+from live.support.model import model_of
+
+PAUSE_NS, WINDOW_NS = 50_000_000, 1_500_000_000
+TRY_AGAIN = """
+import fcntl, os, select, socket, sys, time
+path, pause_s = sys.argv[1], float(sys.argv[2])
+held = open(path, "w")
+fcntl.flock(held, fcntl.LOCK_EX)
+other, poller = open(path), select.poll()
+print(0, flush=True)
+while True:
+    try:
+        {tries}
+    except OSError:
+        {sleeps}
+"""
+SLEEP = "time.sleep(pause_s)"
+EXCLUSIVE = "os.open(path, os.O_CREAT | os.O_EXCL)"
+LOCK = "fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)"
+
+
+@pytest.mark.parametrize(
+    ("tries", "call", "error", "what"),
+    [
+        (EXCLUSIVE, "openat", errno.EEXIST, "file named"),
+        ("os.link(path, path)", "link", errno.EEXIST, "file named"),
+        (LOCK, "flock", errno.EAGAIN, "file named"),
+        ("socket.socket().bind(('198.51.100.7', 1080))", "bind", errno.EADDRNOTAVAIL, "198.51.100.7:1080"),
+        ("os.rmdir('/proc/1/')", "rmdir", errno.EPERM, "1"),
+    ],
+)
+def test_the_call_before_a_sleep(
+    tries: str, call: str, error: int, what: str, tmp_path: Path, cleanup: Cleanup, attach: Attach
+) -> None:
+    path = tmp_path / "file named"
+    text = TRY_AGAIN.format(tries=tries, sleeps=SLEEP)
+    pid, _ = cleanup.enter_context(running_server(text, path, PAUSE_NS / 1e9))
+    model = model_of(attach(pid, duration_ns=WINDOW_NS).wait())
+    (line,) = [each for each in model.failed_calls if each.call == f"syscall:{call}"]
+    assert (line.pid, line.error) == (pid, error) and what in line.object + line.file, line
+    if model.footer and model.footer.calls_watched_until_ns is None:
+        sleeps = sum(thread.accounts["wait.timer"].count for thread in model.threads)
+        assert sleeps - 4 <= line.sleeps <= sleeps and line.sum_ns >= line.sleeps * PAUSE_NS, (line, sleeps)
+    (found,) = [each for each in diagnose(model).findings if each.id == "CALL-RETRIED"]
+    assert found.severity is Severity.WARNING and f"{call}() of" in found.headline, found
+
+
+@pytest.mark.parametrize("sleeps", ["poller.poll(pause_s * 1000)", "select.select([], [], [], pause_s)"])
+def test_a_wait_for_events_whose_time_is_up_is_a_sleep(
+    sleeps: str, tmp_path: Path, cleanup: Cleanup, attach: Attach
+) -> None:
+    text = TRY_AGAIN.format(tries=LOCK, sleeps=sleeps)
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
+    (line,) = model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
+    assert line.call == "syscall:flock" and line.sleeps > 1, line
+
+
+def test_a_missing_file_does_not_count_behind_a_lock(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
+    text = TRY_AGAIN.format(tries=LOCK, sleeps=f"os.path.exists(path + '.missing'); {SLEEP}")
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
+    (line,) = model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
+    assert line.call == "syscall:flock", line
+
+
+def test_sleep_without_a_failure_follows_none(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
+    text = TRY_AGAIN.format(tries="os.stat(path); raise OSError", sleeps=SLEEP)
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
+    assert not model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
+
+
+def test_results_are_not_read_any_more_where_there_are_very_many(
+    tmp_path: Path, cleanup: Cleanup, attach: Attach
+) -> None:
+    """The neighbour makes some hundred thousand calls a second."""
+    busy = ["sh", "-c", "echo 0; exec dd if=/dev/zero of=/dev/null bs=1 status=none"]
+    cleanup.enter_context(running_command(busy))
+    text = TRY_AGAIN.format(tries=LOCK, sleeps=SLEEP)
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
+    model = model_of(attach(pid, duration_ns=2 * WINDOW_NS).wait())
+    assert model.footer and model.footer.calls_watched_until_ns is not None
+    assert model.footer.calls_watched_until_ns < model.header.start_ns + 2 * WINDOW_NS

@@ -1,0 +1,92 @@
+"""CALL-RETRIED: which call failed before sleeps, and where that is a fault."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+
+import msgspec
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Finding, Severity
+from perfdiag.recording import schema
+
+from unit.support import Builder
+from unit.support.judging import finding
+from unit.support.queued_requests import requests
+
+ID = "CALL-RETRIED"
+
+
+def failed(comm: str, call: str, error: int, ms: int, *, sleeps: int = 30) -> schema.FailedCall:
+    """Return sleeps of threads of a name behind a call that failed."""
+    return schema.FailedCall(
+        comm=comm,
+        pid=100,
+        call=f"syscall:{call}",
+        error=error,
+        sleeps=sleeps,
+        sum_ns=ms * 1_000_000,
+        max_ns=ms * 1_000_000 // sleeps,
+        file="inbox.lock",
+    )
+
+
+def sleeping(call: str = "link", error: int = errno.EEXIST, *, failed_ms: int = 6000) -> Builder:
+    """Return a thread that sleeps for 6 s, so much of it behind calls that failed."""
+    builder = Builder(window="10 s").thread("imap", cpu_user="20 ms", wait_timer="6 s")
+    return builder.line(failed("imap", call, error, failed_ms))
+
+
+def found_in(builder: Builder) -> Finding | None:
+    return next((each for each in diagnose(builder.model()).findings if each.id == ID), None)
+
+
+def test_the_call_the_file_and_the_error_are_named() -> None:
+    found = finding(sleeping().model(), ID)
+    assert found.severity is Severity.WARNING
+    assert "link() of inbox.lock" in found.headline and "EEXIST" in found.headline
+    assert dict(found.claims) == {"wait.timer": 6_000_000_000}
+    assert not [each for each in diagnose(sleeping().model()).findings if each.id == "TARGET-SLEEPS"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "remedy"),
+    [
+        ("flock", errno.EAGAIN, "lslocks"),
+        ("bind", errno.EADDRNOTAVAIL, "ip address show"),
+        ("inotify_init1", errno.EMFILE, "max_user_instances"),
+        ("mkdir", errno.ELOOP, "strace -f -Z -e trace=mkdir"),
+    ],
+)
+def test_the_error_decides_what_to_do(call: str, error: int, remedy: str) -> None:
+    assert remedy in finding(sleeping(call, error).model(), ID).remedies[0].text
+
+
+def test_who_waits_until_a_file_is_there_may_be_right_to() -> None:
+    assert finding(sleeping("stat", errno.ENOENT).model(), ID).severity is Severity.INFO
+
+
+def test_sleep_that_follows_no_failure_is_not_due_to_one() -> None:
+    assert found_in(sleeping(failed_ms=1000)) is None
+    assert found_in(sleeping("connect", errno.ECONNREFUSED)) is None
+    other = Builder(window="10 s").thread("imap", cpu_user="20 ms", wait_timer="6 s")
+    assert found_in(other.line(failed("cron", "link", errno.EEXIST, 6000))) is None
+
+
+def test_calls_that_were_watched_for_a_part_of_the_window_stand_for_the_rest() -> None:
+    model = sleeping(failed_ms=700).model()
+    assert model.footer is not None
+    footer = msgspec.structs.replace(model.footer, calls_watched_until_ns=model.header.start_ns + 1_000_000_000)
+    found = finding(dataclasses.replace(model, footer=footer), ID)
+    assert dict(found.claims) == {"wait.timer": 6_000_000_000}
+    assert any("watched for 1.00 s only" in each for each in found.limits), found.limits
+
+
+@pytest.mark.parametrize("serves", [True, False])
+def test_of_a_server_the_sleep_of_those_that_serve_counts(serves: bool) -> None:
+    builder = Builder(window="10 s").thread("worker", cpu_user="1 s", wait_timer="6 s")
+    builder = builder if serves else builder.thread("http", cpu_user="1 s")
+    requests(builder, {"cpu.user": 1000, "wait.timer": 5000})
+    builder.line(failed("worker", "flock", errno.EAGAIN, 5000))
+    assert (found_in(builder) is not None) is serves
