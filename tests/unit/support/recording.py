@@ -85,6 +85,7 @@ COUNTERS = (
     "statements_full",
     "statements_torn",
     "statements_unread",
+    "failed_calls_full",
     "exchanges_full",
     "named_calls_full",
     "because_full",
