@@ -142,8 +142,11 @@ class Facts(NetworkFacts, GroupFacts):
         return table(self.texts.text("/proc/meminfo")).get(name)
 
     def sysctl(self, name: str) -> str | None:
-        """Return a setting of /proc/sys: "vm/swappiness"."""
-        return self.texts.word(f"/proc/sys/{name}")
+        """Return a setting of /proc/sys: "vm/swappiness"; of "net/" that of the targets, if it is the same for all."""
+        if not name.startswith("net/"):
+            return self.texts.word(f"/proc/sys/{name}")
+        values = {each.value for each in self.sysctls(name)}
+        return values.pop() if len(values) == 1 else None
 
     @fact
     def halt_poll_ns(self) -> int | None:

@@ -9,6 +9,7 @@ from perfdiag.facts.hypervisor import Hypervisor
 from perfdiag.facts.link_settings import LinkSettings, read_inner_link_settings, read_link_settings
 from perfdiag.facts.listeners import Listeners, read_listeners
 from perfdiag.facts.network import Interface, Tcp
+from perfdiag.facts.network_settings import NetworkNamespace, Sysctl, read_network_namespaces, read_sysctls
 from perfdiag.facts.texts import Texts, fact
 from perfdiag.facts.traffic_control import TrafficQueue, read_traffic_queues
 from perfdiag.facts.udp_sockets import read_udp_drops
@@ -34,6 +35,18 @@ class NetworkFacts:
     def inner_link_settings(self) -> Mapping[str, LinkSettings]:
         """The same of interfaces in network namespaces of the targets that are not the recorder's."""
         return read_inner_link_settings(self.texts)
+
+    @fact
+    def network_namespaces(self) -> Sequence[NetworkNamespace]:
+        """Those of the targets, each with its settings of the kernel; empty: recorded before they were told apart."""
+        return read_network_namespaces(self.texts)
+
+    def sysctls(self, name: str) -> Sequence[Sysctl]:
+        """Return a setting of /proc/sys, "vm/swappiness"; of "net/" in each network namespace of the targets."""
+        if name.startswith("net/"):
+            return read_sysctls(self.texts, self.network_namespaces, name)
+        value = self.texts.word_if_recorded(f"/proc/sys/{name}")
+        return [] if value is None else [Sysctl(value, None)]
 
     @fact
     def tcp(self) -> Tcp | None:

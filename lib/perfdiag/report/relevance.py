@@ -32,6 +32,7 @@ TELLS_OF: Mapping[str, tuple[str, ...]] = {
     "host_side": ("cpu.stolen", "runq.waking"),
     "idle_state": ("runq.waking",),
     "irq": _CPU,
+    "network_settings": ("net.connect", "net.receive", "net.send"),
     "nfs": tuple(each.name for each in ACCOUNTS if each.name.startswith("nfs.")),
     "nfsd": ("cpu.kernel",),
     "operations": (),  # asked for with --slo only
@@ -50,7 +51,9 @@ TELLS_OF: Mapping[str, tuple[str, ...]] = {
     "vm": ("vm.exit", "vm.guest"),
     "vm_device": ("vm.exit",),
 }
-_MAKES_LONGER = frozenset({"clock", "clock_counters", "irq", "steal", "compaction", "reclaim", "nfsd"})
+_MAKES_LONGER = frozenset(
+    {"clock", "clock_counters", "irq", "steal", "compaction", "reclaim", "network_settings", "nfsd"}
+)
 
 
 def judge(model: Model, diagnosis: Diagnosis) -> Callable[[str], bool]:

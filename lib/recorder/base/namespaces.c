@@ -20,32 +20,33 @@
 
 #define PASSED_MAX 2 /* a namespace, and where the answer goes: who asked may have been given up, another asks next */
 
+#define SETTINGS "/proc/sys/net/"
+
+struct question {
+	int protocol;	  /* of a socket */
+	char setting[64]; /* or "ipv4/tcp_sack" */
+};
+
 struct answer {
 	int error;
 	int somaxconn;
-	int protocol; /* of the question */
 };
 
 static int server = -1;
 
-static int send_with(int to, const struct answer *answer, const int *passed, int count)
-{
-	return send_with_descriptors(to, answer, sizeof(*answer), passed, count);
-}
-
 /* Fills in as many of passed[PASSED_MAX] as came, -1 the rest. */
-static int receive_with(int from, struct answer *answer, int *passed)
+static int receive_with(int from, void *message, size_t size, int *passed)
 {
-	ssize_t length = receive_with_descriptors(from, answer, sizeof(*answer), passed, PASSED_MAX);
+	ssize_t length = receive_with_descriptors(from, message, size, passed, PASSED_MAX);
 
-	if (length == sizeof(*answer))
+	if (length == (ssize_t)size)
 		return 0;
 	return length < 0 ? (int)length : -EPIPE;
 }
 
 static int own_somaxconn(void)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/sys/net/core/somaxconn", "re");
+	_cleanup_fclose_ FILE *file = fopen(SETTINGS "core/somaxconn", "re");
 	int limit;
 
 	return file && fscanf(file, "%d", &limit) == 1 ? limit : -1;
@@ -56,19 +57,31 @@ static int open_socket(int protocol)
 	return protocol == NETLINK_ROUTE || protocol == NETLINK_SOCK_DIAG ? netlink_open(protocol) : -EPROTONOSUPPORT;
 }
 
-static void serve_one(int home, int namespace, int asker, int protocol)
+static int open_setting(const char *setting)
+{
+	char path[sizeof(SETTINGS) + sizeof(((struct question *)NULL)->setting)];
+	int fd;
+
+	if (strstr(setting, ".."))
+		return -EINVAL;
+	snprintf(path, sizeof(path), SETTINGS "%s", setting);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void serve_one(int home, int namespace, int asker, const struct question *question)
 {
 	struct answer answer = { .somaxconn = -1 };
-	_cleanup_close_ int socket = -1;
+	_cleanup_close_ int found = -1;
 
 	if (setns(namespace, CLONE_NEWNET)) {
 		answer.error = errno;
 	} else {
 		answer.somaxconn = own_somaxconn();
-		socket = open_socket(protocol);
-		answer.error = socket < 0 ? -socket : 0;
+		found = question->setting[0] ? open_setting(question->setting) : open_socket(question->protocol);
+		answer.error = found < 0 ? -found : 0;
 	}
-	send_with(asker, &answer, &socket, socket >= 0);
+	send_with_descriptors(asker, &answer, sizeof(answer), &found, found >= 0);
 	if (setns(home, CLONE_NEWNET))
 		_exit(1); /* rather than keep a namespace alive whose last process may have ended */
 }
@@ -79,12 +92,12 @@ static _Noreturn void serve(int askers)
 	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 
 	while (home >= 0) {
-		struct answer question;
-		int passed[PASSED_MAX], err = receive_with(askers, &question, passed);
+		struct question question;
+		int passed[PASSED_MAX], err = receive_with(askers, &question, sizeof(question), passed);
 
 		if (err)
 			break;
-		serve_one(home, passed[0], passed[1], question.protocol);
+		serve_one(home, passed[0], passed[1], &question);
 		for (int i = 0; i < PASSED_MAX; i++)
 			close(passed[i]);
 	}
@@ -127,7 +140,7 @@ int namespaces_move(int fd)
 	return fd + 1;
 }
 
-static bool is_own(pid_t pid)
+bool namespaces_is_own(pid_t pid)
 {
 	struct stat own, other;
 	char path[64];
@@ -137,10 +150,10 @@ static bool is_own(pid_t pid)
 	return stat("/proc/self/net/netstat", &own) == 0 && stat(path, &other) == 0 && own.st_ino == other.st_ino;
 }
 
-static int ask_server(int namespace, int protocol, int *somaxconn)
+static int ask_server(int namespace, const struct question *question, int *somaxconn)
 {
 	_cleanup_close_ int mine = -1, theirs = -1;
-	struct answer answer = { .protocol = protocol };
+	struct answer answer;
 	int ends[2], passed[PASSED_MAX], err;
 
 	if (server < 0)
@@ -149,29 +162,47 @@ static int ask_server(int namespace, int protocol, int *somaxconn)
 		return -errno;
 	mine = ends[0];
 	theirs = ends[1];
-	err = send_with(server, &answer, (int[]){ namespace, theirs }, PASSED_MAX);
+	err = send_with_descriptors(server, question, sizeof(*question), (int[]){ namespace, theirs }, PASSED_MAX);
 	if (err)
 		return err;
 	close(take_fd(theirs)); /* or its end, should the server have none, would never come */
-	err = receive_with(mine, &answer, passed);
+	err = receive_with(mine, &answer, sizeof(answer), passed);
 	if (err)
 		return err;
 	*somaxconn = answer.somaxconn;
 	return answer.error ? -answer.error : passed[0];
 }
 
-int namespaces_socket(pid_t pid, int protocol, bool *own, int *somaxconn)
+static int ask_in(pid_t pid, const struct question *question, int *somaxconn)
 {
 	_cleanup_close_ int there = -1;
 	char path[64];
 
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	there = open(path, O_RDONLY | O_CLOEXEC);
+	return there < 0 ? -errno : ask_server(there, question, somaxconn);
+}
+
+int namespaces_socket(pid_t pid, int protocol, bool *own, int *somaxconn)
+{
+	const struct question question = { .protocol = protocol };
+
 	*somaxconn = -1;
-	*own = is_own(pid);
+	*own = namespaces_is_own(pid);
 	if (*own) {
 		*somaxconn = own_somaxconn();
 		return open_socket(protocol);
 	}
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
-	there = open(path, O_RDONLY | O_CLOEXEC);
-	return there < 0 ? -errno : ask_server(there, protocol, somaxconn);
+	return ask_in(pid, &question, somaxconn);
+}
+
+int namespaces_setting(pid_t pid, const char *setting)
+{
+	struct question question = {};
+	int somaxconn;
+
+	if (strlen(setting) >= sizeof(question.setting))
+		return -ENAMETOOLONG;
+	memcpy(question.setting, setting, strlen(setting));
+	return ask_in(pid, &question, &somaxconn);
 }

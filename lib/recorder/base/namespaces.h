@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sockets in other network namespaces.  To enter one takes CAP_SYS_ADMIN, which is nearly all that root may do.  So
- * only one child keeps it, the server: it is sent a namespace, and sends back a socket of netlink(7) opened there.
- * It reads nothing that a target has written.
+ * Sockets and settings of other network namespaces.  To enter one takes CAP_SYS_ADMIN, which is nearly all that root may
+ * do.  So only one child keeps it, the server: it is sent a namespace, and sends back a socket of netlink(7), or a file
+ * of /proc/sys/net, opened there.  It reads nothing that a target has written.
  */
 #pragma once
 #include <stdbool.h>
@@ -17,3 +17,10 @@ int namespaces_move(int fd);
  * the namespace's limit of accept queues (-1: unknown); or -errno.
  */
 int namespaces_socket(pid_t pid, int protocol, bool *own, int *somaxconn);
+/* Whether a process lives in the network namespace of the caller; false, too, if it has ended. */
+bool namespaces_is_own(pid_t pid);
+/*
+ * A file below /proc/sys/net, opened in the network namespace of a process: whoever reads it reads the setting there.
+ * Or -errno; -ENOENT: that namespace does not have the setting.
+ */
+int namespaces_setting(pid_t pid, const char *setting);

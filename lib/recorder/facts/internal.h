@@ -3,8 +3,8 @@
  * Between the parts of the host facts: facts/host_files.c, facts/list.c and facts/list_answers.c say what is wanted,
  * facts/cgroups.c which directories of the targets' control groups and facts/affinity.c which of their threads;
  * facts/read.c reads one file, facts/cpuid.c, facts/nfs_connections.c, facts/listeners.c, facts/traffic_control.c,
- * facts/link_settings.c, facts/file_systems.c, facts/user_tasks.c and facts/hotspot.c what is none, facts.c does it in
- * children with a deadline.
+ * facts/link_settings.c, facts/network_settings.c, facts/file_systems.c, facts/user_tasks.c and facts/hotspot.c what is
+ * none, facts.c does it in children with a deadline.
  */
 #pragma once
 #include <stdbool.h>
@@ -121,6 +121,10 @@ void fact_read_traffic_control(const struct wanted *wanted, struct fact_text *fa
 #define ETHTOOL_FACTS "/ethtool"
 #define OWN_LINKS_FACT ETHTOOL_FACTS "/links"
 void fact_read_link_settings(const struct wanted *wanted, struct fact_text *fact);
+
+/* Settings of the kernel that each network namespace has for itself: facts/network_settings.c. */
+#define NETWORK_SETTINGS_FACT "/network_settings/" /* and the process */
+void fact_read_network_settings(const struct wanted *wanted, struct fact_text *fact);
 
 /* How much room there is where a process writes: facts/file_systems.c. */
 #define FILE_SYSTEMS_FACT "/file_systems/" /* and the process */

@@ -223,7 +223,11 @@ static int add_network_answers(struct wanted_list *list, enum facts_phase phase,
 
 	snprintf(path, sizeof(path), TRAFFIC_CONTROL_FACT "%d", pid);
 	err = wanted_add(list, path, FACTS_TEXT_MAX, NULL);
-	if (err || phase != FACTS_BEGIN || same_namespace(pid, "self", "net"))
+	if (err || phase != FACTS_BEGIN)
+		return err;
+	snprintf(path, sizeof(path), NETWORK_SETTINGS_FACT "%d", pid);
+	err = wanted_add(list, path, 0, NULL);
+	if (err || same_namespace(pid, "self", "net"))
 		return err;
 	snprintf(path, sizeof(path), ETHTOOL_FACTS "/%d", pid);
 	return wanted_add(list, path, 0, NULL);

@@ -253,6 +253,8 @@ void fact_read(const struct wanted *wanted, struct fact_text *fact)
 		return fact_read_traffic_control(wanted, fact);
 	if (strncmp(wanted->path, ETHTOOL_FACTS "/", strlen(ETHTOOL_FACTS "/")) == 0)
 		return fact_read_link_settings(wanted, fact);
+	if (strncmp(wanted->path, NETWORK_SETTINGS_FACT, strlen(NETWORK_SETTINGS_FACT)) == 0)
+		return fact_read_network_settings(wanted, fact);
 	if (strncmp(wanted->path, FILE_SYSTEMS_FACT, strlen(FILE_SYSTEMS_FACT)) == 0)
 		return fact_read_file_systems(wanted, fact);
 	if (strncmp(wanted->path, USER_TASKS_FACT, strlen(USER_TASKS_FACT)) == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which records of /dev/kmsg are kept: each read of it gives one, as one of such a socket does. */
-/* SOURCES: facts/mount_sources.c facts/mount_options.c facts/oom_log.c facts/log_text.c facts/cpuid.c facts/nfs_connections.c facts/listeners.c facts/traffic_control.c facts/link_settings.c facts/boot_options.c facts/file_systems.c facts/user_tasks.c facts/hotspot.c base/hotspot_layout.c facts/hotspot_counters.c base/memory_symbols.c base/sock_diag.c base/netlink.c base/process_files.c base/namespaces.c base/passed_descriptors.c base/capabilities.c output/json.c output/output.c */
+/* SOURCES: facts/host_files.c facts/mount_sources.c facts/mount_options.c facts/oom_log.c facts/log_text.c facts/cpuid.c facts/nfs_connections.c facts/listeners.c facts/traffic_control.c facts/link_settings.c facts/network_settings.c facts/boot_options.c facts/file_systems.c facts/user_tasks.c facts/hotspot.c base/hotspot_layout.c facts/hotspot_counters.c base/memory_symbols.c base/sock_diag.c base/netlink.c base/process_files.c base/namespaces.c base/passed_descriptors.c base/capabilities.c output/json.c output/output.c */
 #include "../../../lib/recorder/facts/read.c"
 #include <sys/socket.h>
 #include "check.h"

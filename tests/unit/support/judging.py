@@ -10,6 +10,7 @@ from typing import Any
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, RemedyKind, Silence
 from perfdiag.diagnosis.rules import RULES
 from perfdiag.facts.host_facts import Facts
+from perfdiag.facts.network_settings import Sysctl
 from perfdiag.model.model import Model
 
 from unit.support.never import forbidden
@@ -70,6 +71,9 @@ def knowing(
     known.__dict__["vmstat_delta"] = (vmstat or {}).get
     known.__dict__["meminfo"] = (meminfo or {}).get
     known.__dict__["sysctl"] = (sysctl or {}).get
+    known.__dict__["sysctls"] = lambda name: [
+        Sysctl(value, None) for key, value in (sysctl or {}).items() if key == name
+    ]
     return replace(model, facts=known)
 
 

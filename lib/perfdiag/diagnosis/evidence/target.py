@@ -118,9 +118,10 @@ def setting(path: str, value: str, present: str) -> Remedy:
     return attempt(write(value, path), write(present, path), f"{PurePosixPath(path).name} {present}")
 
 
-def sysctl(name: str, value: float | str, present: float | str) -> Remedy:
-    """Return the trial that gives a kernel setting ("vm.swappiness") a value, with `present` as its undo."""
-    return attempt(f"sysctl -w {name}={value}", f"sysctl -w {name}={present}", f"{name} = {present}")
+def sysctl(name: str, value: float | str, present: float | str, enter: str = "") -> Remedy:
+    """Return the trial that gives a kernel setting ("vm.swappiness") a value, with `present` as its undo; `enter` is
+    the begin of a command that runs where it is set ("nsenter -t 7 -n ")."""
+    return attempt(f"{enter}sysctl -w {name}={value}", f"{enter}sysctl -w {name}={present}", f"{name} = {present}")
 
 
 def niced(model: Model) -> dict[int, int]:

@@ -4,7 +4,7 @@ What is usual is what Linux has without anybody's doing (Documentation/admin-gui
 tuning towards more speed is usual, too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.units import size
@@ -18,6 +18,7 @@ from perfdiag.diagnosis.settings.usual_values import (
     span_at_least,
     unset_or_at_least,
 )
+from perfdiag.facts.network_settings import Sysctl
 from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
 
@@ -167,16 +168,35 @@ KERNEL_SETTINGS = (*MEMORY, *WRITEBACK, *CPUS, *TCP, *SOCKETS, *FILES, *TRACING)
 
 def kernel_settings(model: Model) -> Iterator[Unusual]:
     """Yield those that are unusual."""
-    texts = model.facts.texts
     for each in KERNEL_SETTINGS:
         ns = time_in(model, each.accounts)
-        text = texts.word_if_recorded(each.path) if ns else None
-        departure = each.departure(text) if text else ""
-        if text and departure:
-            told, remedy = f"{_name(each.path)} {departure}", set_back(each.path, each.departure, text)
-            yield Unusual(
-                told, each.effect, each.path, ns, each.accounts, remedy, explains=each.explains, loses_nothing=True
-            )
+        for found in _values(model, each.path) if ns else ():
+            if departure := each.departure(found.value):
+                yield _unusual(each, found, departure, ns)
+
+
+def _values(model: Model, path: str) -> Sequence[Sysctl]:
+    """Return what is set where targets live."""
+    if path.startswith(SYSCTL):
+        return model.facts.sysctls(path.removeprefix(SYSCTL))
+    text = model.facts.texts.word_if_recorded(path)
+    return [Sysctl(text, None)] if text else []
+
+
+def _unusual(each: KernelSetting, found: Sysctl, departure: str, ns: int) -> Unusual:
+    name = _name(each.path)
+    there = f" in the network namespace of {found.pid}" if found.enter else ""
+    shown_by = f"{found.enter}sysctl {name}" if found.enter else each.path
+    return Unusual(
+        f"{name} {departure}{there}",
+        each.effect,
+        shown_by,
+        ns,
+        each.accounts,
+        set_back(each.path, each.departure, found.value, found.enter),
+        explains=each.explains,
+        loses_nothing=True,
+    )
 
 
 def used_up(model: Model) -> Iterator[Unusual]:

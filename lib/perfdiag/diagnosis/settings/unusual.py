@@ -67,14 +67,14 @@ def waited_for(model: Model, accounts: Iterable[str], kinds: tuple[str, ...]) ->
     return list(dict.fromkeys(row.key for row in sorted(rows, key=_longest_first)))[:_MOST_OBJECTS]
 
 
-def set_back(path: str, departure: Departure, text: str) -> Remedy | None:
-    """Return the trial that gives a file its usual value."""
+def set_back(path: str, departure: Departure, text: str, enter: str = "") -> Remedy | None:
+    """Return the trial that gives a file its usual value; `enter` is the begin of a command that runs where it is."""
     present = set_to(text)
     if not departure.usual or not present.isprintable() or len(present) > _LONGEST_VALUE:
         return None
     if path.startswith(SYSCTL):
         name, several = path.removeprefix(SYSCTL).replace("/", "."), " " in departure.usual or " " in present
-        return None if several else sysctl(name, departure.usual, present)
+        return None if several else sysctl(name, departure.usual, present, enter)
     return setting(path, departure.usual, present)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from perfdiag.common.units import plural
 from perfdiag.facts.host_facts import Facts
 from perfdiag.facts.kernel_log import KERNEL_LOG
-from perfdiag.model.coverage import databases, recorder_gaps, sql_sent, unresolved_symbols
+from perfdiag.model.coverage import databases, network_namespaces, recorder_gaps, sql_sent, unresolved_symbols
 from perfdiag.model.model import Coverage, NotMeasured
 from perfdiag.model.stacks import kernel_stacks
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
@@ -161,6 +161,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     if recording.header.options.no_request_names:
         found.append(_UNNAMED)
     found += recorder_gaps.privileges(recording.header)
+    found += network_namespaces.not_measured(facts)
     found += _loaded_late(recording, facts)
     found += _dropped(recording, facts)
     found += _unanswered(recording.facts)

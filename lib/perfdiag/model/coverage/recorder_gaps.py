@@ -17,8 +17,8 @@ COSTS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("CAP_CHECKPOINT_RESTORE",), "functions of programs whose files were replaced or deleted"),
     (
         ("CAP_SYS_ADMIN",),
-        "the cost of perfdiag's programs in the kernel, the accept queues of other network namespaces, and NFS and KVM"
-        " where they are modules",
+        "the cost of perfdiag's programs in the kernel, accept queues and settings of other network namespaces, and"
+        " NFS and KVM where they are modules",
     ),
     (("CAP_SYS_RAWIO",), "the clock that CPUs were really given, from /dev/cpu/*/msr"),
 )

@@ -7,6 +7,7 @@ from perfdiag.diagnosis.evidence.target import sysctl
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix
 from perfdiag.facts.kernel_log import KERNEL_LOG
+from perfdiag.facts.network_settings import Sysctl
 from perfdiag.facts.texts import number
 from perfdiag.model.model import Model
 
@@ -31,6 +32,7 @@ class FullTable:
     table: Table
     told: int  # times
     limit: int | None  # of entries
+    enter: str  # the begin of a command that runs where that is set
 
     @property
     def headline(self) -> str:
@@ -56,7 +58,7 @@ class FullTable:
     def remedies(self) -> list[Remedy]:
         """Return what makes room in the table."""
         setting = self.table.setting.replace("/", ".")
-        larger = sysctl(setting, GROWN * self.limit, self.limit) if self.limit else fix(f"raise {setting}")
+        larger = sysctl(setting, GROWN * self.limit, self.limit, self.enter) if self.limit else fix(f"raise {setting}")
         return [larger, fix(self.table.empty)]
 
 
@@ -91,5 +93,7 @@ def full_table(model: Model, *, several_peers: bool = False) -> FullTable | None
     table = max(told, key=lambda each: told[each], default=None)
     if table is None or not told[table]:
         return None
-    limit = number(model.facts.sysctl(table.setting))
-    return FullTable(table, told[table], limit if limit is not None and limit > 0 else None)
+    # It is one for the whole kernel, so all namespaces that know it have the same.
+    setting = next(iter(model.facts.sysctls(table.setting)), Sysctl("", None))
+    limit = number(setting.value)
+    return FullTable(table, told[table], limit if limit is not None and limit > 0 else None, setting.enter)

@@ -18,7 +18,7 @@ from perfdiag.diagnosis.evidence.questions import calls_to
 from perfdiag.diagnosis.evidence.target import sysctl
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Remedy
 from perfdiag.diagnosis.significance import about, brief, claims_of, duration, fault, fix, total_ns, waits, worth
 from perfdiag.model.model import Model
 
@@ -33,6 +33,12 @@ def slow_starts(model: Model) -> Iterator[Finding]:
     for rows in groups_by_key(asked).values():
         if worth(model, total_ns(rows)) and (found := _slow_start(model, waits_for(model, connections, rows))):
             yield found
+
+
+def keep_window(model: Model) -> list[Remedy]:
+    """Return the trial that keeps the congestion window over pauses, unless it is kept, or not everywhere."""
+    known = model.facts.sysctls(_AFTER_IDLE.replace(".", "/"))
+    return [sysctl(_AFTER_IDLE, 0, 1, each.enter) for each in known if len(known) == 1 and each.value == "1"]
 
 
 def _slow_start(model: Model, found: PeerWaits) -> Finding | None:
@@ -54,7 +60,6 @@ def _slow_start(model: Model, found: PeerWaits) -> Finding | None:
         return None
     anew = 2 * sum(line.connects for line in calls) >= count
     begins = "each connection begins" if anew else "it begins again after each pause"
-    idle = model.facts.sysctl(_AFTER_IDLE.replace(".", "/")) == "1"
     keep = [fix("keep connections open: a session, a pool")] if anew else []
     return conclude(
         model,
@@ -75,7 +80,7 @@ def _slow_start(model: Model, found: PeerWaits) -> Finding | None:
         ],
         remedies=[
             *keep,
-            *([sysctl(_AFTER_IDLE, 0, 1)] if idle and not anew else []),
+            *([] if anew else keep_window(model)),
             fix("send less (compress, only changes), or begin with a larger window: initcwnd of ip route change"),
         ],
         alternatives=["the peer is slow as well"],

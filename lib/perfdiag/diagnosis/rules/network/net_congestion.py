@@ -9,8 +9,8 @@ from perfdiag.diagnosis.evidence.network.full_paths import held_ns as answers_he
 from perfdiag.diagnosis.evidence.network.full_paths import queues
 from perfdiag.diagnosis.evidence.network.own_queues import shaper_of
 from perfdiag.diagnosis.evidence.network.peers import peer_of, round_trip_ns
-from perfdiag.diagnosis.evidence.network.slow_starts import slow_starts
-from perfdiag.diagnosis.evidence.target import subject, sysctl
+from perfdiag.diagnosis.evidence.network.slow_starts import keep_window, slow_starts
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
@@ -130,10 +130,5 @@ def _congestion_finding(model: Model, causes: list[Cause]) -> Finding:
 
 def _congestion_remedies(model: Model, socket: schema.Socket) -> list[Remedy]:
     remedies = [fix("send less or more evenly, compress, or take another path; find out who else fills it")]
-    slow_start = "net.ipv4.tcp_slow_start_after_idle"
-    if (
-        socket.congestion_window <= network_policy.small_window_segments
-        and model.facts.sysctl(slow_start.replace(".", "/")) == "1"
-    ):
-        remedies.insert(0, sysctl(slow_start, 0, 1))
-    return remedies
+    small = socket.congestion_window <= network_policy.small_window_segments
+    return [*(keep_window(model) if small else []), *remedies]
