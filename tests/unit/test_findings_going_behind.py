@@ -14,6 +14,7 @@ import pytest
 from perfdiag.diagnosis.evidence.runqueue.going_behind import go_behind
 from perfdiag.diagnosis.rule import Finding, RemedyKind
 from perfdiag.facts.host_facts import CpuGroup, Facts
+from perfdiag.facts.network_settings import NetworkNamespace
 
 from unit.support import Builder
 from unit.support.facts import error, lines
@@ -138,6 +139,21 @@ def test_a_command_passes_over_who_listens_where_the_target_calls() -> None:
     builder = waiting("task:7:x").exchange("peer:127.0.0.1:23212", "connected", {"2 ms": 20})
     text = finding(knowing(builder.model(), processes={100: process("0-3")}), "CPU-CONTENTION").remedies[-1].text
     assert "ss -Hltnp 'sport = :23212' | grep -q pid=7, || { renice -n 10" in text
+
+
+@pytest.mark.parametrize(
+    ("pids", "looks"),
+    [
+        ([100], "nsenter -t 100 -n ss -Hltnp 'sport = :80'"),
+        ([100, 200], "for target in 100 200; do nsenter -t $target -n ss -Hltnp 'sport = :80'; done"),
+    ],
+)
+def test_the_command_looks_for_listeners_in_the_network_namespace_of_the_target(pids: list[int], looks: str) -> None:
+    """In a pod with its server, ss of the host saw nobody listen: the server was to go behind."""
+    builder = waiting("task:7:x").exchange("peer:127.0.0.1:80", "connected", {"2 ms": 20})
+    namespaces = [NetworkNamespace(pid, own=False, settings={}, error="") for pid in pids]
+    model = knowing(builder.model(), processes={100: process("0-3")}, network_namespaces=namespaces)
+    assert f": {looks} | grep -q pid=7, || {{ renice" in finding(model, "CPU-CONTENTION").remedies[-1].text
 
 
 def test_who_is_in_the_session_of_the_target_is_not_lowered_together_with_it() -> None:

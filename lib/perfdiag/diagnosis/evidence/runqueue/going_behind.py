@@ -171,7 +171,18 @@ def _guard(model: Model) -> str:
     """Return the begin of a command that passes over `$pid` if it listens where the target calls on this host."""
     ports = sorted(_ports_here(model))
     where = f" '{' or '.join(f'sport = :{port}' for port in ports)}'" if len(ports) <= NAMED else ""
-    return f"ss -Hltnp{where} | grep -q pid=$pid, || " if ports else ""
+    return f"{_beside_the_target(model, f'ss -Hltnp{where}')} | grep -q pid=$pid, || " if ports else ""
+
+
+def _beside_the_target(model: Model, command: str) -> str:
+    """Return a command as it is to be run in the target's network namespaces: elsewhere others have its ports."""
+    there = model.facts.network_namespaces
+    if all(each.own for each in there):
+        return command
+    if len(there) == 1:
+        return f"nsenter -t {there[0].pid} -n {command}"
+    pids = " ".join(str(each.pid) for each in there)
+    return f"for target in {pids}; do nsenter -t $target -n {command}; done"
 
 
 def _ports_here(model: Model) -> set[str]:
