@@ -11,8 +11,8 @@ from perfdiag.diagnosis.evidence.locks import (
     condition_variable_herds,
     lock_remedies,
     never_released_locks,
+    outside_holders,
     overlapping_readers,
-    starved_holders,
 )
 from perfdiag.diagnosis.evidence.locks.database_locks import database_locks
 from perfdiag.diagnosis.evidence.locks.holder_sentences import does_in_brief, in_brief, path, remedy_of
@@ -113,7 +113,7 @@ def contention(model: Model) -> Iterable[Outcome]:
         if overlap := overlapping_readers.overlaps(model).get((account, key)):
             yield overlapping_readers.finding(model, overlap, rows, _code(model, account, key))
         else:
-            yield starved_holders.told(model, rows, _finding(model, account, key, rows))
+            yield outside_holders.told(model, rows, _finding(model, account, key, rows))
     for each in (*in_turn(model), *database_locks(model)):
         found += 1
         yield each
@@ -216,7 +216,7 @@ def _finding(model: Model, account: str, key: str, rows: list[Row]) -> Finding:
         doubts=limits,
         evidence=evidence,
         remedies=remedies,
-        alternatives=[starved_holders.NO_CPU, "many threads take the lock in turn, each for a short time"],
+        alternatives=[outside_holders.NO_CPU, "many threads take the lock in turn, each for a short time"],
         verify=time_under(model, account),
         others=_others(model, holder) if told else (),
     )

@@ -1,4 +1,4 @@
-"""A lock on a file whose holder, outside the target, has no CPU: whoever waits for it waits for that turn, too."""
+"""A lock on a file whose holder is outside the target: who waits for it waits for what that is in, or for its CPU."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from perfdiag.diagnosis.rule import Finding
 from perfdiag.facts.competitors import Competitor
 from perfdiag.facts.host_facts import Facts
+from perfdiag.recording import schema
 
 from unit.support import Builder
 from unit.support.facts import lines
@@ -38,6 +39,35 @@ def test_a_holder_without_a_cpu_is_given_one() -> None:
 @pytest.mark.parametrize("seen", [replace(INDEXER, queued_ns=10**8), replace(INDEXER, queued_ns=None, ran_ns=None)])
 def test_a_holder_that_had_its_cpu_or_was_not_looked_at_is_not_starved(seen: Competitor) -> None:
     assert "gets no CPU" not in behind(seen).headline
+
+
+def test_a_holder_that_hardly_ever_queued_is_not_starved() -> None:
+    """It sleeps with the lock, and of the milliseconds in which it wanted a CPU it waited for most."""
+    assert "gets no CPU" not in behind(replace(INDEXER, ran_ns=10**8, queued_ns=10**9)).headline
+
+
+def test_what_the_holder_did_meanwhile_is_its_cause() -> None:
+    builder = Builder().thread("queue", cpu_user="1 s")
+    woken = {"waker_tid": 324, "waker_count": 5, "waker_pid": 324, "waker_comm": "indexer"}
+    key = "file:254:0:12:queue"
+    builder.row("lock.file", key, durations={"800 ms": 5}, **woken)  # type: ignore[arg-type]
+    builder.line(
+        schema.PeerWait(
+            pid=100,
+            account="lock.file",
+            object=key,
+            peer_pid=324,
+            peer_comm="indexer",
+            root="wait.timer",
+            root_object="",
+            root_pid=324,
+            root_comm="indexer",
+            sum_ns=4 * 10**9,
+        )
+    )
+    found = finding(knowing(builder.model(), competitors={324: INDEXER}), LOCK)
+    assert found.headline == "indexer (324) holds the lock on queue (inode 12) on 254:0: it sleeps"
+    assert "do not sleep in indexer (324)" in found.remedies[0].text
 
 
 def test_its_time_is_read() -> None:

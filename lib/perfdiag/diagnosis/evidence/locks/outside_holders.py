@@ -1,13 +1,17 @@
-"""Holders of a lock outside the target that have no CPU: whoever waits for the lock waits for their turn, too."""
+"""Holders of a lock outside the target: whoever waits for the lock waits for what they are in, or for their turn on a
+CPU.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import NO_NAME
+from perfdiag.diagnosis.evidence.local.peer_work import of_waits
+from perfdiag.diagnosis.evidence.local.slow_peers import with_work
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Remedy
-from perfdiag.diagnosis.significance import attempt, brief, fix, percent, plain
+from perfdiag.diagnosis.significance import attempt, brief, fix, percent, plain, total_ns
 from perfdiag.facts.competitors import Competitor
 from perfdiag.model.model import Model, Row
 
@@ -45,13 +49,17 @@ class Starved:
 
 
 def told(model: Model, rows: Sequence[Row], finding: Finding) -> Finding:
-    """Return the finding on these waits for a lock with the holder, if that has no CPU."""
+    """Return the finding on these waits for a lock with what its holder did meanwhile, or that it has no CPU."""
+    work = of_waits(model, rows)
+    lock = brief(plain(rows[0].object or rows[0].key))
+    if work is not None and not work.is_idle and work.first != "runq.busy":
+        return with_work(finding, work, lock, f"holds the lock on {lock}")
     holder = starved(model, rows)
     if holder is None:
         return finding
     return replace(
         finding,
-        headline=holder.headline(brief(plain(rows[0].object or rows[0].key))),
+        headline=holder.headline(lock),
         confidence=Confidence.LOW if finding.confidence is Confidence.LOW else Confidence.MEDIUM,
         limits=(*finding.limits, LIMIT),
         evidence=[holder.evidence, *finding.evidence],
@@ -62,11 +70,12 @@ def told(model: Model, rows: Sequence[Row], finding: Finding) -> Finding:
 
 def starved(model: Model, rows: Sequence[Row]) -> Starved | None:
     """Return the process outside the target that ended most of these waits, if it mostly waited for a CPU when it
-    wanted one; None if not, or nobody looked at it."""
+    wanted one, and for long enough to explain them; None if not, or nobody looked at it."""
     ended = sums_by_key((row.waker_pid, row.waker_count) for row in rows if row.waker_pid)
     pid = max(ended, key=lambda each: ended[each], default=0)
     seen = model.facts.competitors.get(pid)
     if seen is None or 2 * ended[pid] < sum(row.distribution.count for row in rows):
         return None
     comm = next((plain(row.waker_comm) for row in rows if row.waker_pid == pid and row.waker_comm), NO_NAME)
-    return Starved(seen, comm) if seen.queued_part >= locks_policy.starved_holder_share else None
+    long = 2 * (seen.queued_ns or 0) >= total_ns(rows)
+    return Starved(seen, comm) if long and seen.queued_part >= locks_policy.starved_holder_share else None
