@@ -116,7 +116,8 @@ static inline _Bool needs_callers(__u32 account)
 	X(STATEMENTS_FULL, "statements_full")	    /* SQL statements that were not counted */                         \
 	X(STATEMENTS_TORN, "statements_torn")	    /* SQL statements whose time could not be told apart */            \
 	X(STATEMENTS_UNREAD, "statements_unread")   /* SQL statements that were sent, whose text could not be read */  \
-	X(FAILED_CALLS_FULL, "failed_calls_full")   /* sleeps after failed calls that were not counted */
+	X(FAILED_CALLS_FULL, "failed_calls_full")   /* sleeps after failed calls that were not counted */              \
+	X(PEERS_FULL, "peers_full")		    /* waits for processes outside that there was no room to look at */
 
 #define COUNTER_ENUM(id, name) COUNTER_##id,
 enum counter { COUNTERS(COUNTER_ENUM) COUNTER_COUNT };

@@ -71,10 +71,15 @@ static __always_inline bool is_sent_here(struct task_struct *task, const struct 
 static __always_inline void ask_for_peer(struct task_struct *task, __u64 now)
 {
 	__u32 tgid = task->tgid, asked = 1;
+	bool full = peer_threads >= PEER_THREADS;
 	struct event *event;
 
-	if (peer_threads >= PEER_THREADS || bpf_map_update_elem(&peer_processes, &tgid, &asked, BPF_NOEXIST))
+	if (!full && bpf_map_lookup_elem(&peer_processes, &tgid))
 		return;
+	if (full || bpf_map_update_elem(&peer_processes, &tgid, &asked, BPF_NOEXIST)) {
+		count_loss(COUNTER_PEERS_FULL);
+		return;
+	}
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (!event) {
 		bpf_map_delete_elem(&peer_processes, &tgid); /* the next one asks again */

@@ -74,6 +74,45 @@ def test_the_function_is_named_in_which_it_began_to_sleep() -> None:
     assert "do not sleep in back_off (cache) of cache (77)" in found.remedies[0].text
 
 
+@pytest.mark.parametrize(("tid", "names"), [(77, "serve"), (78, "tidy"), (79, "")])
+def test_the_function_is_that_of_the_thread_that_answers(tid: int, names: str) -> None:
+    """Another thread of the server sleeps all day; where two share no stack with who answered, neither is named."""
+    builder = meanwhile(asking(), "wait.timer", 5.5, root_tid=tid)
+    for thread, function in ((77, "serve"), (78, "tidy")):
+        builder.line(
+            schema.PeerStack(
+                kind="wait",
+                pid=77,
+                tid=thread,
+                account="wait.timer",
+                object="",
+                count=50,
+                weight_ns=5 * 10**9 * (thread - 76),
+                kernel=[],
+                user=["clock_nanosleep (libc.so.6)", f"{function} (cache)"],
+            )
+        )
+    assert finding(builder.model(), NET).headline.endswith(f"sleeps in {names} (cache)" if names else "sleeps")
+
+
+def test_an_event_loop_is_not_accused_of_what_it_does_for_others_while_its_own_peer_works() -> None:
+    found = finding(meanwhile(meanwhile(asking(), "cpu.user", 4.5), "wait.events", 1.0).model(), NET)
+    assert found.headline == finding(asking().model(), NET).headline
+
+
+@pytest.mark.parametrize("object", ["peer:0.0.0.0:0", "peer:[::]:0"])
+def test_a_server_of_datagrams_that_waits_for_anybody_is_idle(object: str) -> None:
+    found = finding(meanwhile(asking(), "net.receive", 5.5, root_object=object).model(), NET)
+    assert found.headline.endswith("cache (77) waits for events itself")
+
+
+def test_one_that_waits_for_an_answer_of_the_target_is_not_accused() -> None:
+    builder = asking().row("net.accept", "port:34105", durations={"1 s": 2})
+    builder.socket(PEER, local="127.0.0.1:50000")
+    meanwhile(builder, "net.receive", 5.5, root_object="peer:127.0.0.1:34105")
+    assert "34105" not in finding(builder.model(), NET).headline
+
+
 def test_one_that_waits_for_events_itself_is_not_accused_of_anything_else() -> None:
     """A queue without jobs answers late, and is healthy; so does a proxy whose own server is slow."""
     found = finding(meanwhile(asking(), "wait.events", 5.5).model(), NET)

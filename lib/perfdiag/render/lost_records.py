@@ -23,6 +23,7 @@ _WORDS = {
     "names_full": ("name", " not kept"),
     "operations_full": ("operation", " not counted"),
     "output_lines": ("line", " not written"),
+    "peers_full": ("wait", " for other processes that were not looked at"),
     "programs_skipped": ("program run", " left out"),
     "ring_buffer": ("event", " that found the ring full"),
     "rpc_full": ("call", " of NFS not counted"),

@@ -22,6 +22,7 @@ static void write_peer_wait(struct recorder *recorder, const struct peer_wait_ke
 	json_text(json, "root", account_names[key->root]);
 	object_write(recorder, "root_object", nfs_object(recorder, key->root_object));
 	json_u64(json, "root_pid", process_of_thread(sum->tid));
+	json_u64(json, "root_tid", sum->tid);
 	comm_write(recorder, "root_comm", sum->tid);
 	json_u64(json, "sum_ns", sum->ns);
 	json_write(json, &recorder->output);

@@ -86,6 +86,7 @@ COUNTERS = (
     "statements_torn",
     "statements_unread",
     "failed_calls_full",
+    "peers_full",
     "exchanges_full",
     "named_calls_full",
     "because_full",

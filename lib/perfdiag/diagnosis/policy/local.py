@@ -14,6 +14,10 @@ class LocalPolicy(Family):
         0.5,
         "What another process did during half of the waits for it or more tells what these are for.",
     )
+    peer_idle_share = share(
+        0.15,
+        "A peer that answers as soon as it can is hardly idle while somebody waits for its answer.",
+    )
     starts_per_second = rate(
         20.0,
         "Under twenty a second, at 1 to 5 ms each, starting processes takes less than a tenth of a CPU.",

@@ -71,6 +71,7 @@ class PeerWait(Line, tag="peer_wait"):
     root_pid: Count  # the process of whoever was in the root most of the time; 0: not known
     root_comm: Comm  # the name of that thread
     sum_ns: Nanoseconds
+    root_tid: Count = 0  # that thread; 0: not known
 
 
 class FailedCall(Line, tag="failed_call"):

@@ -162,6 +162,7 @@ NO_TIME_LOST = frozenset(
         "named_calls_full",
         "names_full",
         "operations_full",
+        "peers_full",
         "rpc_full",
         "stacks",
         "stacks_dropped",

@@ -13,6 +13,7 @@ from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.idle.sleeps import caller_of_sleeps
 from perfdiag.diagnosis.evidence.local.peer_doing import DOING, STARTS, WAITS
+from perfdiag.diagnosis.evidence.network.peers import Connections, connections_of, peer_of
 from perfdiag.diagnosis.policy import cpu_policy, local_policy
 from perfdiag.diagnosis.rule import Mechanism, Remedy
 from perfdiag.diagnosis.significance import fix, percent, plain, total_ns
@@ -20,6 +21,7 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.stacks.scripts import waits_in
 from perfdiag.model.waits.peer_waits import PeerWait
 from perfdiag.model.waits.wait_chains import brings_news
+from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED
 
 _WORTH_A_WORD = 0.25
@@ -45,8 +47,10 @@ class PeerWork:
 
     @property
     def is_idle(self) -> bool:
-        """Whether who is waited for mostly had nothing to do itself, or nothing that it did is a good part of it."""
-        return 2 * self.idle_ns > self.ns or self.by_root[self.first] < _LEAST_TOLD * self.ns
+        """Whether who is waited for was idle for so long that it may have waited for its own peers, whatever else an
+        event loop did meanwhile for others; or nothing that it did is a good part of it."""
+        idle = self.idle_ns >= local_policy.peer_idle_share * self.ns
+        return idle or self.by_root[self.first] < _LEAST_TOLD * self.ns
 
     @property
     def had_nothing(self) -> bool:
@@ -127,7 +131,8 @@ def _work(model: Model, places: set[tuple[str, str]], whole_ns: int) -> PeerWork
     if not ns or ns < local_policy.peer_seen_share * whole_ns:
         return None
     own = {thread.pid for thread in model.threads}
-    busy = [each for each in known if not _is_idle(each, own)]
+    connections = connections_of(model)
+    busy = [each for each in known if not _is_idle(each, own, connections)]
     by_root = dict(sums_by_key((_root(each), each.line.sum_ns) for each in busy).most_common())
     first = next(iter(by_root), "")
     most = next((each for each in busy if _root(each) == first), known[0])
@@ -147,7 +152,7 @@ def _work(model: Model, places: set[tuple[str, str]], whole_ns: int) -> PeerWork
         has_ended=not line.root_pid,
         through=peer if who != peer else "",
         objects=objects,
-        function=_function(model, pid, first) if line.root_pid else "",
+        function=_function(model, pid, line.root_tid, first) if line.root_pid else "",
     )
 
 
@@ -155,21 +160,39 @@ def _root(each: PeerWait) -> str:
     return "cpu.user" if each.line.root == "cpu.kernel" else each.line.root
 
 
-def _is_idle(each: PeerWait, own: set[int]) -> bool:
-    """Return whether who is waited for waits for something to do; blocked or idle, unknown, is taken for that, too, and
-    so is a wait for the target itself: nobody is accused of it."""
-    return brings_news(each.line.root) or each.line.root == PARKED or each.line.root_pid in own
+def _is_idle(each: PeerWait, own: set[int], connections: Connections) -> bool:
+    """Return whether who is waited for waits for something to do, as one that receives datagrams from anybody; blocked
+    or idle, unknown, is taken for that, too, and so is a wait for the target itself: nobody is accused of it."""
+    line = each.line
+    if brings_news(line.root) or line.root == PARKED or line.root_pid in own:
+        return True
+    at = peer_of(line.root_object)
+    return at is not None and (at.unconnected or connections.answered_here(line.root_object))
 
 
-def _function(model: Model, pid: int, account: str) -> str:
-    """Return the function of a process in which it mostly computed, or began to wait; "" if no stack tells."""
-    stacks = [stack for stack in model.peer_stacks if stack.pid == pid]
+def _function(model: Model, pid: int, tid: int, account: str) -> str:
+    """Return the function in which a thread of a process mostly computed, or began to wait; "" if no stack tells.
+
+    A stack that several threads share stands with the first of them. Then it counts if the process has no other.
+    """
+    stacks = [stack for stack in model.peer_stacks if stack.pid == pid and _is_in(stack, account)]
+    own = [stack for stack in stacks if stack.tid == tid]
+    if own:
+        return _name(model, pid, own, account)
+    names = {_name(model, pid, [stack], account) for stack in stacks}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _is_in(stack: schema.PeerStack, account: str) -> bool:
+    return stack.kind == "cpu" if account == "cpu.user" else stack.kind == "wait" and stack.account == account
+
+
+def _name(model: Model, pid: int, stacks: Sequence[schema.PeerStack], account: str) -> str:
     if account == "cpu.user":
         samples = CpuSamples(replace(model, stacks=stacks), pid)
         own = samples.hot_path()[:1] or samples.hottest(1)
         return plain(own[0].name) if own and own[0].part.share >= cpu_policy.hot_spot_share else ""
-    waiting = [stack for stack in stacks if stack.kind == "wait" and stack.account == account]
     if account == "wait.timer":
-        return caller_of_sleeps(waiting)
-    weights = sums_by_key((waits_in(stack), stack.weight_ns or 1) for stack in waiting)
+        return caller_of_sleeps(stacks)
+    weights = sums_by_key((waits_in(stack), stack.weight_ns or 1) for stack in stacks)
     return plain(max(weights, key=lambda name: (weights[name], name), default=""))
