@@ -240,6 +240,14 @@ def test_a_full_old_generation_or_an_even_pace_is_none() -> None:
     assert any(each.unit == "bytes/s" for each in finding(_allocating(500).model(), PRESSURE).evidence)
 
 
+@pytest.mark.parametrize(("young_bytes", "small"), [(2 * MIB, True), (20 * MIB, False)])
+def test_a_young_generation_that_was_made_small_is_named_with_its_remedy(young_bytes: int, small: bool) -> None:
+    """ "Allocate less", or a larger heap, of which nine tenths were free."""
+    end = counters(young=400, young_ns=2 * S, sun__gc__generation__0__maxCapacity=young_bytes)
+    found = finding(java(NONE, end, "2 s").model(), PRESSURE)
+    assert ("only 2.00 MiB" in found.headline) is small and ("-Xmn" in found.remedies[0].text) is small
+
+
 def test_without_an_eden_nothing_is_said_of_allocation() -> None:
     assert not outcomes(java(NONE, counters(young=1000, young_ns=2 * S), "2 s").model(), ALLOCATION)
     zgc = {**EDEN, "sun__gc__collector__0__name": "ZGC Young Collection Pauses"}

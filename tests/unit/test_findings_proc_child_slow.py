@@ -73,7 +73,7 @@ def test_a_process_whose_parent_is_known_is_nobody_elses_child() -> None:
         assert found.confidence is Confidence.MEDIUM and any("unknown" in limit for limit in found.limits)
 
 
-def serving_by_children(root: str, ns: int = 36 * S, **child: str) -> Builder:
+def serving_by_children(root: str, ns: int = 36 * S, *, root_tid: int = 0, **child: str) -> Builder:
     """Four threads each of whose requests starts a child and waits for its end."""
     builder = Builder(comm="server").thread("child", pid=101, **child)
     for tid in range(102, 106):
@@ -82,8 +82,8 @@ def serving_by_children(root: str, ns: int = 36 * S, **child: str) -> Builder:
         builder.line(line)
     return builder.line(
         schema.Because(
-            pid=100, account="wait.child", object="", steps=[], cut=False, root=root, root_object="", root_tid=0,
-            root_tid_ns=0, sum_ns=ns, count=120, inside=True,
+            pid=100, account="wait.child", object="", steps=[], cut=False, root=root, root_object="",
+            root_tid=root_tid, root_tid_ns=ns if root_tid else 0, sum_ns=ns, count=120, inside=True,
         )
     )  # fmt: skip
 
@@ -96,6 +96,9 @@ def test_children_that_requests_wait_for_and_that_sleep() -> None:
     )
     first = diagnose(model).findings[0]
     assert first.id == CHILD and first.claimed_ns == 36 * S
+    assert found.headline == "Requests wait for child processes, which sleep"
+    who = finding(serving_by_children("wait.timer", root_tid=101, wait_timer="9 s").model(), CHILD)
+    assert "(child), which sleep" in who.headline and "sleep in child, or" in who.remedies[0].text
 
 
 def test_a_master_that_waits_for_its_workers_is_not_who_waits_in_requests() -> None:

@@ -132,7 +132,7 @@ def test_a_small_part_of_many_is_no_cause() -> None:
 
 def test_what_a_child_did_that_has_ended_is_not_told_of_its_parent() -> None:
     found = finding(meanwhile(asking(), "wait.timer", 5.5, root_pid=0, root_comm="").model(), NET)
-    assert found.headline.endswith("cache (77) waits for a thread or child of its own that has ended, which sleeps")
+    assert found.headline.endswith("cache (77) sleeps in a thread or child that has ended")
 
 
 def test_whoever_waits_for_the_target_is_not_slow() -> None:

@@ -30,6 +30,11 @@ class JvmPolicy(Family):
         "HotSpot gives up at 98 % of the time: a tenth of the window in collections of a full heap is on "
         "the way there.",
     )
+    young_small_share = share(
+        0.1,
+        "A young generation of less than so much of the old one was set by somebody: HotSpot makes it half as large"
+        " (NewRatio=2) unless it is told otherwise.",
+    )
     metaspace_full_share = share(
         0.9,
         "The limit is hit by committed space, not by used space: free pieces belong to other class loaders.",

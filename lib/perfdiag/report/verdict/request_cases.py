@@ -83,9 +83,12 @@ class Requests(Situation):
 
     @cached_property
     def answers(self) -> list[str]:
-        """How long requests took, those that the one cause concerns or all, and who may wait still."""
+        """How long requests took, those that the one cause concerns or all, and who may wait still: that is worth a
+        word unless a cause has most of the time anyway."""
         cause = self.timed[0] if len(self.timed) == 1 else None
-        return [concerned_requests.answered(self.model, cause), left_unread(self.model), *self.doubts]
+        leads = cause is not None and cause.share >= LEADING and cause.confidence is not Confidence.LOW
+        doubts = [] if leads else self.doubts
+        return [concerned_requests.answered(self.model, cause), left_unread(self.model), *doubts]
 
     @cached_property
     def account(self) -> str:

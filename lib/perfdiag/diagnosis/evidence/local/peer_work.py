@@ -85,7 +85,10 @@ class PeerWork:
 
     @property
     def sentence(self) -> str:
-        """What that process does, without its name: "sleeps", "waits for cache (77), which sleeps"."""
+        """What that process does, without its name: "sleeps", "waits for cache (77), which sleeps", "sleeps in a
+        thread or child that has ended"."""
+        if self.has_ended:
+            return f"{self.doing} in a thread or child that has ended"
         return f"waits for {self.who}, which {self.doing}" if self.through else self.doing
 
     def _words(self, account: str) -> str:

@@ -16,7 +16,8 @@ from perfdiag.diagnosis.evidence.jvm.stopped_time import (
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, rule
-from perfdiag.diagnosis.significance import duration, fix, percent, worth
+from perfdiag.diagnosis.significance import duration, fix, percent, size, worth
+from perfdiag.model.java_machines import JavaMachine, Pool
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 
@@ -74,7 +75,7 @@ def _finding(model: Model, each: Stopped) -> Finding:
     return conclude(
         model,
         claims,
-        headline=asked.headline if asked else "Threads stop while the JVM collects garbage",
+        headline=asked.headline if asked else f"Threads stop while the JVM collects garbage{_small(machine)}",
         claim=f"Threads waited {duration(ns)}{counted}{why}.{_state(full)}",
         mechanism=Mechanism.STOPPED
         if asked
@@ -87,12 +88,41 @@ def _finding(model: Model, each: Stopped) -> Finding:
         evidence=evidence,
         remedies=[
             *([asked.remedy] if asked else []),
+            *([] if asked and asked.part else _larger_young(machine)),
             *([] if asked and asked.part else _remedies(each.pid, full, machine.cause if machine else "")),
         ],
         alternatives=["the collector has no CPU", "memory of the heap is in swap"],
         verify=time_under(model, "runtime.safepoint"),
         inside=True,
     )
+
+
+def _young(machine: JavaMachine | None) -> Pool | None:
+    """Return the young generation that was made too small for what is allocated: the old one has room, and is far
+    larger; None if it was not, or nobody knows."""
+    if (
+        machine is None
+        or len(machine.generations) < 2
+        or (old_part(machine) or 1.0) >= jvm_policy.old_generation_full_share
+    ):
+        return None
+    young, old = machine.generations[0], machine.generations[-1]
+    known = young.limit_bytes and old.limit_bytes
+    small = known and (young.limit_bytes or 0) < jvm_policy.young_small_share * (old.limit_bytes or 0)
+    return young if small else None
+
+
+def _small(machine: JavaMachine | None) -> str:
+    young = _young(machine)
+    return f": its young generation has only {size(young.limit_bytes or 0)}" if young else ""
+
+
+def _larger_young(machine: JavaMachine | None) -> list[Remedy]:
+    young = _young(machine)
+    if machine is None or machine.old is None or young is None:
+        return []
+    sizes = f"{size(young.limit_bytes or 0)} beside {size(machine.old.limit_bytes or 0)} of the old one"
+    return [fix(f"make the young generation larger: start without -Xmn, or with a larger one (now {sizes})")]
 
 
 def _unread(model: Model, pid: int) -> str:

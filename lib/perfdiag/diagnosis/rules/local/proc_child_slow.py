@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
-from perfdiag.common.units import counted
+from perfdiag.common.units import counted, first_of
 from perfdiag.diagnosis.evidence.fix_checks import less, measured
 from perfdiag.diagnosis.evidence.local.crashes import Crashes, crashes
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
@@ -170,7 +170,9 @@ def _sleeping(model: Model, slept: Mapping[str, int]) -> Finding:
     """Return the finding on requests that wait for processes which sleep."""
     inside = [chain for chain in model.chains if chain.inside and chain.account in slept and chain.root == "wait.timer"]
     slept_ns, tids = sum(slept.values()), {tid for chain in inside for tid in (chain.root_tid, chain.some_tid) if tid}
-    names = list(dict.fromkeys(named(each.comm, each.pid) for each in model.threads if each.tid in tids))
+    threads = [each for each in model.threads if each.tid in tids]
+    names = list(dict.fromkeys(named(each.comm, each.pid) for each in threads))
+    comms = first_of(list(dict.fromkeys(plain(each.comm) for each in threads)), NAMED)
     known_ns = sum(chain.ns for chain in inside)
     evidence = [Evidence(f"{duration(known_ns)} of it in waits for who slept", float(known_ns), "ns", "sched_waking")]
     if names:
@@ -178,11 +180,11 @@ def _sleeping(model: Model, slept: Mapping[str, int]) -> Finding:
     return conclude(
         model,
         {wait: model.ns(wait) for wait in slept},
-        headline="Requests wait for child processes, which sleep",
+        headline=f"Requests wait for child processes{f' ({comms})' if comms else ''}, which sleep",
         claim=f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep on a timer.",
         mechanism=Mechanism.SLEEP,
         evidence=evidence,
-        remedies=[fix("shorten the sleep in the child process, or let it wait for the event itself")],
+        remedies=[fix(f"shorten the sleep in {comms or 'the child process'}, or let it wait for the event itself")],
         verify=less(model, "waiting of requests for children", slept_ns),
     )
 
