@@ -12,6 +12,7 @@ from perfdiag.report.verdict.sentences import Kind
 from unit.support import Builder
 from unit.support.exchanges import served
 from unit.support.reports import made
+from unit.support.shown import plain
 
 S, MS = 1_000_000_000, 1_000_000
 
@@ -179,3 +180,17 @@ def test_where_walks_end_early_the_innermost_function_is_still_named() -> None:
             builder.stack("cpu", user=[leaf, *callers], count=count)
     names = [each.name for each in CpuSamples(builder.model()).hot_path()]
     assert names == ["order (app)", "serve (app)", "main (app)"]
+
+
+def test_who_serves_too_slowly_is_told_what_would_be_faster_however_seldom_it_is_asked() -> None:
+    """Requests of 20 ms that are all computing had no remedy, because they took a twentieth of the window together."""
+    builder = (
+        Builder(comm="server")
+        .thread("worker", cpu_user="400 ms", rest="wait.events")
+        .stack("cpu", user=["parse (app)"], count=100)
+    )
+    for line in served(20, 20 * MS, {"cpu.user": 400 * MS}):
+        builder.line(line)
+    model = builder.model()
+    whole = made(model, *diagnose(model).findings)
+    assert whole.verdict.status == "busy" and "FASTER   make parse (app) cheaper" in plain(whole), plain(whole)

@@ -116,6 +116,7 @@ def test_many_small_reads_ask_for_larger_buffers() -> None:
         (["read (libc.so.6)", "load (app)"], "read and write more at a time in load (app) (setvbuf, BufferedWriter"),
         (["pread64 (libc.so.6)", "load (app)"], "read and write more at a time in load (app): 2,000,000"),
         (["pread64 (libc.so.6)", "load_pixels (libimage.so.6)"], "what makes load_pixels (libimage.so.6) read and"),
+        (["write (libc.so.6)", "_IO_file_write (libc.so.6)"], "read and write more at a time (setvbuf"),
     ],
 )
 def test_who_makes_small_calls_is_told_what_would_change_them(user: list[str], said: str) -> None:

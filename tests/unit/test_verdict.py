@@ -10,7 +10,7 @@ from perfdiag.diagnosis.rule import Role, Severity
 from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder
-from unit.support.reports import diagnosis, finding, verdict
+from unit.support.reports import diagnosis, finding, made, verdict
 
 S = 1_000_000_000
 
@@ -22,6 +22,7 @@ def test_what_takes_more_time_than_the_cause_is_named() -> None:
     flush = finding("DISK-FLUSH-SLOW", {"disk.flush": 6 * S}, "Many flushes.", severity=Severity.INFO)
     _, text = verdict(model, write, flush)
     assert text.startswith("Many flushes (67 %), no fault in itself. A smaller fault: A write takes long (6 %).")
+    assert made(model, write, flush).verdict.ids == [write.id, flush.id], "its remedy is offered, too"
     much = finding("CPU-KERNEL-HEAVY", {"cpu.kernel": 5 * S // 2}, "The kernel works.")
     assert "(disk.flush 67 %; DISK-FLUSH-SLOW, no fault)." in verdict(model, much, flush)[1]
     assert "(disk.flush 67 %; no finding explains it)." in verdict(model, write)[1]

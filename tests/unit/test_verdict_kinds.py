@@ -155,7 +155,7 @@ def test_profile_never_stands_in_front_of_a_fault() -> None:
     model = Builder().thread("a", cpu_user="8 s", disk_read="1 s").model()
     profile = finding("CPU-BOUND", {"cpu.user": 8 * S}, "It computes.", severity=Severity.INFO)
     verdict = made(model, profile, finding("DISK-READ-SLOW", {"disk.read": S}, "Reads are slow.")).verdict
-    assert verdict.ids == ["DISK-READ-SLOW"]
+    assert verdict.ids == ["DISK-READ-SLOW", "CPU-BOUND"]
 
 
 def test_low_confidence_shows_in_the_verdict() -> None:

@@ -155,7 +155,7 @@ def fix(report: Report, page: Page) -> Section:
     remedied = [(number, each) for number, each in to_mend if each.remedy and is_remedied(report, each)]
     causes = [(number, each) for number, each in remedied if each.mechanism != Mechanism.MISSED.value]
     remedied = remedied if page.full else causes or remedied  # of a missed objective the remedy is that of its cause
-    several = len(to_mend) > 1
+    several = len(remedied) > 1
     blocks: list[Block] = []
     shown: dict[str, int] = {}
     for place, (number, each) in enumerate(remedied):
@@ -209,7 +209,9 @@ def can_be_faster(report: Report) -> Finding | None:
     first = next((each for each in report.findings if each.ns), None)
     if first is None or report.verdict.status not in (BUSY, OK):
         return None
-    most = 2 * first.ns >= _whole_ns(report) and first.ns >= FELT * report.window.duration_ns
+    # Of requests the status tells whether somebody feels it: those that are answered at once leave no one busy.
+    felt_ns = 0 if report.request_time and report.verdict.status == BUSY else FELT * report.window.duration_ns
+    most = 2 * first.ns >= _whole_ns(report) and first.ns >= felt_ns
     return first if most and first.remedy and first.id in report.verdict.ids else None
 
 

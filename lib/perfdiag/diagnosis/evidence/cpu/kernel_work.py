@@ -124,7 +124,7 @@ def _small_calls(model: Model, samples: CpuSamples) -> str:
     if calls * 1e9 < cpu_policy.calls_per_second * model.window_ns or moved >= cpu_policy.small_call_bytes * calls:
         return ""
     moves = f"{calls:,} reads and writes moved {size(moved / calls)} each"
-    call, caller = [*samples.entrances(), "", ""][:2]
+    call, caller = samples.calls_from()
     if ".so" in module_of(caller):
         return f"find what makes {caller} read and write so little at a time, as a setting of its own may: {moves}"
     buffers = "" if symbol_of(call).startswith(_AT_POSITION) else " (setvbuf, BufferedWriter, bufio)"

@@ -215,6 +215,12 @@ class CpuSamples:
         own = [name for name in found[1:] if not of_system(name)]
         return [*found[:1], *(own or found[1:])][:number]
 
+    def calls_from(self) -> tuple[str, str]:
+        """Return the function for the system call that most samples of the kernel came through, and who called that
+        outside of the system's libraries; "" for what is not known."""
+        first, *callers = self.entrances() or [""]
+        return first, next((name for name in callers if not of_system(name)), "")
+
     def named(self) -> float:
         """Return the share of user-space samples whose innermost function has a name."""
         user = [stack for stack in self.stacks if not stack.kernel]

@@ -45,7 +45,7 @@ class Root:
     def remedy(self) -> str:
         """What to do about it, "" where the lock's own remedies say so."""
         if self.said:
-            return f"do nothing between the change and COMMIT that waits: {self.said.text}"
+            return f"let sessions COMMIT before they wait for something else ({self.said.text})"
         return "" if self.account.startswith("cpu.") else ROOTS.get(self.account, ("", ""))[1]
 
     @property

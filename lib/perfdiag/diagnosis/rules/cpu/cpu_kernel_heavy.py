@@ -164,8 +164,8 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
 
 def _general(samples: CpuSamples) -> str:
     """Return what helps against calls of no known kind, with who makes them."""
-    callers = samples.entrances()[1:] if samples.count >= cpu_policy.samples_for_function else []
-    return f"make fewer, larger system calls{f' in {callers[0]}' if callers else ''}, and reuse memory"
+    caller = samples.calls_from()[1] if samples.count >= cpu_policy.samples_for_function else ""
+    return f"make fewer, larger system calls{f' in {caller}' if caller else ''}, and reuse memory"
 
 
 def _mostly_in(samples: CpuSamples, work: Work) -> str:
