@@ -180,8 +180,10 @@ def fix(report: Report, page: Page) -> Section:
 
 def _to_mend(report: Report) -> list[tuple[int, Finding]]:
     """Return the faults, and what is no fault but takes more time than each of them, if the verdict names it and
-    somebody would feel it: critical ones first, the others as the verdict names them."""
-    found, order = faults(report), report.verdict.ids
+    somebody would feel it: critical ones first, the others as the verdict names them; where it cannot tell the cause,
+    what is known to be one stands first."""
+    found = faults(report)
+    order = report.verdict.ids if report.verdict.status in FAULTS else [each.id for _, each in found]
     least_ns = max([FELT * _whole_ns(report), *(each.ns for _, each in found)])
     larger = [
         (number, each)
