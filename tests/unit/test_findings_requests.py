@@ -40,6 +40,14 @@ def test_whose_sleep_it_is(helped: int, who: str) -> None:
     assert finding(builder.model(), TIMER).headline.startswith(who)
 
 
+@pytest.mark.parametrize(("comm", "first"), [("nginx", "look for limit_rate"), ("app", "find what delays")])
+def test_what_delays_requests_of_a_known_server_is_looked_for_first(comm: str, first: str) -> None:
+    builder = Builder(comm=comm).thread("flusher", cpu_user="10 ms", wait_timer="6 s").helps(0)
+    builder.thread(comm, cpu_user="500 ms", wait_events="7500 ms").reads(390)
+    requests(builder, {"cpu.user": 500, "wait.timer": 3000}, turns=390)
+    assert finding(builder.model(), TIMER).remedies[0].text.startswith(first)
+
+
 def test_requests_that_queue_for_threads_that_sleep_are_not_said_to_sleep_so_long_themselves() -> None:
     """Each slept 100 ms in a pool of two, and the report said 797 ms a request, by a timer of the server's own."""
     builder = Builder(comm="python3")

@@ -175,6 +175,7 @@ def test_a_session_that_sleeps_in_a_wait_for_events_is_in_its_statement() -> Non
         builder.line(line)
     first = diagnose(builder.model()).findings[0]
     assert first.id == "WAIT-TIMER-IN-REQUEST" and first.headline.endswith(": select pg_sleep(?)"), first
+    assert first.remedies[0].text.startswith("see why select pg_sleep(?) sleeps")
 
 
 def test_a_long_statement_is_shortened_in_the_headline() -> None:

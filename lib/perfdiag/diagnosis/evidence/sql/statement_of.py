@@ -9,7 +9,7 @@ from dataclasses import replace
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
-from perfdiag.diagnosis.significance import percent, plain
+from perfdiag.diagnosis.significance import fix, percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 from perfdiag.recording.accounts import OF_CPUS
@@ -59,10 +59,14 @@ def _on_one(finding: Finding, most: dict[str, tuple[int, str]]) -> Finding:
     told = finding.id.startswith("SQL-")  # of statements already
     if told or finding.severity is Severity.INFO or part < sql_policy.one_statement_share:
         return finding
-    headline = f"{finding.headline}: {in_short(name)}"
+    headline, remedies = f"{finding.headline}: {in_short(name)}", list(finding.remedies)
+    if account == TIMER:
+        why = "a pause in a function of its own, as pg_sleep and SLEEP make, or a cost-based delay of the server"
+        remedies.insert(0, fix(f"see why {in_short(name)} sleeps: {why}"))
     shown = Evidence(f"{percent(part)} of it in {name}", part, "share", "statements")
     return replace(
         finding,
         headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,
         evidence=[*finding.evidence, shown],
+        remedies=remedies,
     )

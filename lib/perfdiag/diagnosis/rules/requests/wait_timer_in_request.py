@@ -41,6 +41,13 @@ _OWN_POOL = (
     "find out what they wait for: if tasks of a pool wait for other tasks of the same pool, run those in a pool of"
     " their own"
 )
+# Settings by which servers delay requests, by the name of their processes.
+_RATES = {
+    "haproxy": "inspect-delay and tarpit",
+    "nginx": "limit_rate and limit_req",
+    "squid": "delay_pools",
+    "vsftpd": "local_max_rate and anon_max_rate",
+}
 _DELAYS = (
     "find what delays requests in code and configuration: a limit on their rate, a pause before a retry, a sleep in a"
     " handler, polling; or a wake-up that does not come, so that only a timeout makes a thread look"
@@ -126,9 +133,7 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
         best=Confidence.LOW if polls or parked_ns > slept_ns else Confidence.HIGH,
         doubts=[unknown, missing if unproven else "", "it is unknown what threads look for" if polls else ""],
         evidence=evidence,
-        remedies=_remedies(
-            looped=looped, own_pool=bool(number), polls=polls, where=[] if code else _where(model), queue=bool(queue)
-        ),
+        remedies=_remedies(model, looped=looped, own_pool=bool(number), polls=polls, code=code, queue=bool(queue)),
         alternatives=_alternatives(polls=bool(polls), unproven=unproven),
         verify=part_under(model, "sleep", "request time", ns / time.ns, general_policy.fault_share),
     )
@@ -154,13 +159,24 @@ def _queued(queue: Sequence[ThreadLedger], slept_ns: int) -> Evidence:
     return Evidence(text, slept_ns / own_ns, "count", "ledger")
 
 
-def _remedies(*, looped: bool, own_pool: bool, polls: Polling | None, where: list[Remedy], queue: bool) -> list[Remedy]:
+def _remedies(
+    model: Model, *, looped: bool, own_pool: bool, polls: Polling | None, code: str, queue: bool
+) -> list[Remedy]:
     if looped:
-        return [fix(_DELAYS)]
+        return _delays(model)
+    where = [] if code else _where(model)
     if polls:
         return [fix(f"make the work of {polls.busy[0].name} faster; {polls.saved()}"), *where]
     more = [fix("give that pool more threads: those that sleep need no CPU")] if queue else []
     return [*more, fix(_OWN_POOL if own_pool else _SLEEPS), *where]
+
+
+def _delays(model: Model) -> list[Remedy]:
+    """Return what delays requests of an event loop: settings of a known server first."""
+    readers = {thread.comm for thread in model.threads if thread.requests_read}
+    settings = _RATES.get(next(iter(readers)), "") if len(readers) == 1 else ""
+    known = [fix(f"look for {settings} in its configuration, and raise or remove them")] if settings else []
+    return [*known, fix(_DELAYS)]
 
 
 def _slept_ns(model: Model) -> int:
