@@ -194,3 +194,10 @@ def test_who_serves_too_slowly_is_told_what_would_be_faster_however_seldom_it_is
     model = builder.model()
     whole = made(model, *diagnose(model).findings)
     assert whole.verdict.status == "busy" and "FASTER   make parse (app) cheaper" in plain(whole), plain(whole)
+
+
+def test_long_names_of_callers_leave_room_for_what_else_is_wrong() -> None:
+    """A template of Rust and its caller filled the three lines: "... And 1 more finding"."""
+    callers = ["<alloc::string::String as core::clone::Clone>::clone (server)", "snapshot (server)"]
+    builder = Builder().thread("app", cpu_user="9 s").stack("cpu", user=["memcpy (libc.so.6)", *callers], count=100)
+    assert verdict(builder).sentences[0].endswith(f"(in memcpy (libc.so.6) called by {callers[0]}).")

@@ -16,6 +16,7 @@ from perfdiag.model.stacks.symbols import module_of, symbol_of
 
 MOST = 0.5  # of the time
 SHOWN = 2  # functions, or modules whose code has no names
+LONGEST_CALLERS = 60  # characters: the problem has three lines
 WORTH_NAMING = 0.05  # of all CPU samples
 OWN, KERNEL, STATEMENT = "CPU-BOUND", "CPU-KERNEL-HEAVY", "SQL-SLOW-QUERY"
 
@@ -88,7 +89,7 @@ def _where(samples: CpuSamples, *, kernel: bool) -> str:
     hot = [each for each in hottest if each.part.share > max(each.part.error, WORTH_NAMING)]
     if hot and hot[0].nameless_of is None and hot[0].part.share >= cpu_policy.hot_spot_share:
         hot = hot[:1]
-    called = "" if kernel else called_by(samples) if len(hot) == 1 else _inside(samples, hot)
+    called = "" if kernel else called_by(samples, LONGEST_CALLERS) if len(hot) == 1 else _inside(samples, hot)
     ordered = sorted(hot, key=lambda each: each.nameless_of is not None)  # "functions of git and inflate" is read wrong
     return f"in {' and '.join(_named(samples, each) for each in ordered)}{called}" if hot else ""
 

@@ -293,10 +293,12 @@ def part_of(count: int, whole: int) -> Part:
     return Part(share, error if 0 < count < whole else min(1.0, 3 / whole), count)
 
 
-def called_by(samples: CpuSamples) -> str:
-    """Return " called by busy (server.js:6), renderPage (server.js:11)" of the hottest function, or ""."""
+def called_by(samples: CpuSamples, longest: int = 1000) -> str:
+    """Return " called by busy (server.js:6), renderPage (server.js:11)" of the hottest function, only the first where
+    both are longer, or ""."""
     callers = samples.callers()
-    return f" called by {', '.join(callers)}" if callers else ""
+    several = ", ".join(callers)
+    return f" called by {several if len(several) <= longest else callers[0]}" if callers else ""
 
 
 def words(functions: Sequence[Hot]) -> str:
