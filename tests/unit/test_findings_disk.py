@@ -128,7 +128,11 @@ def test_a_tenth_of_the_time_at_the_devices_own_pace_is_fine(account: str) -> No
 @pytest.mark.parametrize("account", RULES)
 def test_waits_that_the_device_does_not_explain_are_lost_above_it(account: str) -> None:
     found = finding(on(SSD, waiting(account, "20 ms", service="100 us")), RULES[account])
-    assert found.severity is Severity.WARNING and found.mechanism is Mechanism.SLOW
+    assert found.severity is Severity.WARNING and found.mechanism is Mechanism.ABOVE
+    assert (
+        found.name.endswith("-HELD-UP")
+        and finding(on(SSD, waiting(account, service="18 ms")), found.id).name == found.id
+    )
     claimed = found.claims[account, "device:254:0"]
     assert 0.9 * 6e9 < claimed < 6e9  # all but what the requests take anyway
 
@@ -141,7 +145,7 @@ def test_a_flush_may_wait_for_two_commits() -> None:
     assert finding(on(SSD, chained), "DISK-FLUSH-SLOW").severity is Severity.INFO
     assert (
         finding(on(SSD, waiting("disk.read", "2 ms", 2_000, service="220 us")), "DISK-READ-SLOW").mechanism
-        is Mechanism.SLOW
+        is Mechanism.ABOVE
     )
 
 
@@ -150,7 +154,7 @@ def test_more_waiting_than_all_requests_took_is_lost_above_the_device() -> None:
     builder = waiting("disk.flush", "8 ms", 100, service=None)
     builder.device("254:0", "write", count=100, service="3 ms")
     found = finding(on(SSD, builder), "DISK-FLUSH-SLOW")
-    assert found.severity is Severity.WARNING and found.mechanism is Mechanism.SLOW
+    assert found.severity is Severity.WARNING and found.mechanism is Mechanism.ABOVE
     assert found.claims["disk.flush", "device:254:0"] == pytest.approx(0.5e9, rel=0.03)
 
 

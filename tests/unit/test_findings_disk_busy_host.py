@@ -40,7 +40,7 @@ def test_without_a_free_cpu_the_kernels_own_threads_may_be_what_is_slow(account:
 def test_a_free_cpu_or_a_target_that_gets_one_is_no_such_reason() -> None:
     for model in (flushing(idle=20), flushing(idle=None), flushing(queued="100 ms")):
         found = finding(model, "DISK-FLUSH-SLOW")
-        assert found.mechanism is Mechanism.SLOW and "kernel's own threads" not in found.claim
+        assert found.mechanism is Mechanism.ABOVE and "kernel's own threads" not in found.claim
         assert found.confidence is Confidence.HIGH
 
 

@@ -37,6 +37,7 @@ class Mechanism(Enum):
 
     SLOW = "slow"  # what is waited for takes longer than its norm
     MANY = "many"  # each is fast: their number costs
+    ABOVE = "above"  # a layer above what is waited for, or a limit there, holds requests up
     BUSY = "busy"  # what is wanted is in use: a CPU, a lock, a disk, a worker
     LIMIT = "limit"  # a setting, or a capacity that is used up, holds it back
     SLEEP = "sleep"  # it, or whoever is waited for, sleeps on a timer
@@ -242,6 +243,7 @@ class Rule:
 
 _WHERE = {
     Mechanism.MANY: "each is fast, and there are too many",
+    Mechanism.ABOVE: "the disk answers sooner than these waits end",
     Mechanism.STOPPED: "somebody asks for the stops",
 }
 NEVER_MET = "Never met on real hardware: only recordings made for tests have shown it."

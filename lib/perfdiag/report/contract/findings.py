@@ -53,7 +53,9 @@ class Finding(Part, frozen=True, kw_only=True):
     ns: int
     confidence: str  # high, medium, low
     headline: Untrusted  # the cause in one short sentence, without its full stop
-    mechanism: str  # slow, many, busy, limit, sleep, stopped, one_thread, work, others, failed, missed, undetermined
+    mechanism: (
+        str  # slow, many, above, busy, limit, sleep, stopped, one_thread, work, others, failed, missed, undetermined
+    )
     others: list[Other]  # the one that matters most first
     claim: Untrusted
     evidence: list[Evidence]

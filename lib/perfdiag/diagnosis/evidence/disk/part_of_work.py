@@ -12,9 +12,9 @@ from perfdiag.model.model import Model
 def as_part_of_work(model: Model, kind: Kind, case: Case, finding: Finding) -> Finding:
     """Return the finding on these waits with what most of them are a part of, where the stacks show that."""
     work = around(model.wait_stacks(kind.account, key=case.rows[0].key))
-    if work is None or finding.mechanism not in (Mechanism.MANY, Mechanism.SLOW):
+    if work is None or finding.mechanism not in (Mechanism.MANY, Mechanism.SLOW, Mechanism.ABOVE):
         return finding
     headline = f"Threads wait for {kind.nouns}, which are part of {work.name}"
-    if finding.mechanism is Mechanism.SLOW and case.chain.count:  # the disk is: its requests show that
+    if finding.mechanism is not Mechanism.MANY and case.chain.count:  # the disk is: its requests show that
         headline = f"{finding.headline}; these are part of {work.name}"
     return replace(finding, headline=headline, remedies=[fix(work.remedy), *finding.remedies])

@@ -173,7 +173,7 @@ def _judgement(
         claim = f"{kind.nouns.capitalize()} on {name} {half}; {disk}.{above}"
         fast = "" if layer and layer.remedy else _if_fast(model, kind, case)
         headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk{layer.words if layer else ''}{fast}"
-        return fault(model, felt_ns), case.lost_ns, claim, Mechanism.SLOW, headline
+        return fault(model, felt_ns), case.lost_ns, claim, Mechanism.ABOVE, headline
     if others:
         long = f"{slow}; " if slow else ""
         claim = f"{others.sentence} {long}{kind.nouns} on {name} {half}."

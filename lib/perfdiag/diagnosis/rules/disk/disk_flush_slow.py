@@ -24,6 +24,6 @@ rule(
         "Put several changes in one transaction, use a disk with power-loss protection, or give the log its own disk."
         " Never switch fsync off."
     ),
-    names={Mechanism.MANY: "DISK-FLUSHES-MANY"},
+    names={Mechanism.MANY: "DISK-FLUSHES-MANY", Mechanism.ABOVE: "DISK-FLUSHES-HELD-UP"},
     verify="Flushes take less than 4 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, FLUSH))

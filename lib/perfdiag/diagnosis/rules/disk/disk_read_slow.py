@@ -20,6 +20,6 @@ rule(
         " (DISK-THROTTLED), a full queue (DISK-QUEUEING)."
     ),
     remedies="Fewer or larger reads, an index, a faster disk; for what is read again, a larger cache.",
-    names={Mechanism.MANY: "DISK-READS-MANY"},
+    names={Mechanism.MANY: "DISK-READS-MANY", Mechanism.ABOVE: "DISK-READS-HELD-UP"},
     verify="Reads take less than 2 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, READ))

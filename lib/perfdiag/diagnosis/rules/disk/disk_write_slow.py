@@ -19,6 +19,6 @@ rule(
     alternatives="An I/O limit (DISK-THROTTLED), a full queue (DISK-QUEUEING), a slow member of an array"
     " (DISK-MEMBER-SLOW).",
     remedies="Fewer or larger writes, or a faster disk.",
-    names={Mechanism.MANY: "DISK-WRITES-MANY"},
+    names={Mechanism.MANY: "DISK-WRITES-MANY", Mechanism.ABOVE: "DISK-WRITES-HELD-UP"},
     verify="Writes take less than 2 ms on SSDs and 20 ms on rotating disks, or the same work needs fewer.",
 )(partial(judge, WRITE))
