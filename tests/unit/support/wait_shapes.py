@@ -226,6 +226,21 @@ def listening() -> Iterator[dict[str, Any]]:
     yield from unanswered(100)
 
 
+def fleeting_peers() -> Iterator[dict[str, Any]]:
+    """As many peers as there is room for, each asked once: a crawler's."""
+    for number in range(69_632):
+        yield {
+            "type": "detail",
+            "pid": 100,
+            "account": "net.receive",
+            "object": f"peer:10.{number >> 16}.{number >> 8 & 255}.{number & 255}:80",
+            "sum_ns": 60_000,
+            "count": 1,
+            "max_ns": 60_000,
+            "buckets": [[8, 1]],
+        }
+
+
 SHAPES = {
     **{
         each.__name__: each
@@ -234,6 +249,7 @@ SHAPES = {
     "futexes": details("wait.parked", "futex:{:#x}"),
     "devices": details("disk.read", "device:8:{}"),
     "peers": details("net.receive", "peer:10.0.0.1:{}"),
+    "fleeting_peers": fleeting_peers,
     "pipes": details("ipc.pipe", "pipe:{}"),
     "unix": details("ipc.unix", "unix:{}:cupsd"),
     "neighbours": details("runq.busy", "task:{}:cc1"),

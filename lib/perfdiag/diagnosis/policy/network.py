@@ -216,6 +216,10 @@ class NetworkPolicy(Family):
         "A round trip of twice the shortest one means that packets queue on the way; on one host it means "
         "that two programs take turns on the CPUs.",
     )
+    small_peers_together = count(
+        4096,
+        "Of more peers than so many, each of which takes little, the others change nothing of what is said of all.",
+    )
     slow_start_rounds = count(
         3,
         "What takes fewer round trips from a window of ten segments (100 KB) is no matter of the window.",

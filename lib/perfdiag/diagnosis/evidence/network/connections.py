@@ -22,9 +22,9 @@ def _with_sockets(
 ) -> Iterator[tuple[tuple[str, str], list[Row], schema.Socket]]:
     """Yield (account, key), rows and TCP socket of every wait on a known connection."""
     sockets = connections_of(model).sockets
-    for claim, rows in by_key(model.rows_of(*accounts)).items():
-        if claim[1] in sockets:
-            yield claim, rows, sockets[claim[1]]
+    known = (row for row in model.rows_of(*accounts) if row.key in sockets)
+    for claim, rows in by_key(known).items():
+        yield claim, rows, sockets[claim[1]]
 
 
 def outcomes(

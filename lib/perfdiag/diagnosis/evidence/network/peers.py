@@ -18,7 +18,8 @@ from perfdiag.recording import schema
 EPHEMERAL_PORT = 32_768
 # The kernel's mark for a minimum round trip that was never measured.
 NEVER_MEASURED_US = 1 << 31
-_KEPT = 1 << 16  # names of peers: several rules ask for each, one after the other
+# More than a recording has: of fewer each rule that asks for all, one after the other, would make all anew.
+_KEPT = 1 << 17
 DNS_PORT = 53
 
 

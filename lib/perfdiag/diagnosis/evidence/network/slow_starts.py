@@ -29,7 +29,8 @@ _AFTER_IDLE = "net.ipv4.tcp_slow_start_after_idle"
 def slow_starts(model: Model) -> Iterator[Finding]:
     """Yield a finding for each peer that is asked from a small window, and waited for as long as that takes."""
     connections = connections_of(model)
-    asked = ((row.key, row) for row in model.rows_of("net.send", RECEIVE) if connections.asked(row.key))
+    known = (row for row in model.rows_of("net.send", RECEIVE) if row.key in connections.sockets)
+    asked = ((row.key, row) for row in known if connections.asked(row.key))
     for rows in groups_by_key(asked).values():
         if worth(model, total_ns(rows)) and (found := _slow_start(model, waits_for(model, connections, rows))):
             yield found

@@ -116,8 +116,8 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
             mine.setdefault(row.key if peer else "", []).append(row)
         else:
             here.append(row)
-    small = [row for group in mine.values() if not worth(model, total_ns(group)) for row in group]
-    large = [group for key, group in mine.items() if worth(model, total_ns(group))]
+    large = [group for group in mine.values() if worth(model, total_ns(group))]
+    small = _small(mine.values(), large)
     found = 0
     for group in [*large, *([small] if worth(model, total_ns(small)) else [])]:
         found += 1
@@ -136,6 +136,14 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
         yield finding
     if not found:
         yield fine(model, "NET-PEER-SLOW", "waiting for peers", *ACCOUNTS)
+
+
+def _small(groups: Iterable[list[Row]], large: list[list[Row]]) -> list[Row]:
+    """Return the waits for all other peers together; of very many those that took most: the rest is nobody's."""
+    told = set(map(id, large))
+    rows = [row for group in groups if id(group) not in told for row in group]
+    rows.sort(key=lambda row: -row.distribution.sum_ns)
+    return rows[: network_policy.small_peers_together]
 
 
 def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> Finding:
