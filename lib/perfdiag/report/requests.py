@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.text import printable
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import by_peer
 from perfdiag.diagnosis.evidence.requests.places import place
 from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once, mostly_unsure

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from perfdiag.common.text import printable
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.model import statements as found
 from perfdiag.model.model import Model
 from perfdiag.report.contract.statements import LongestStatement, SqlCall, Statement

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.evidence.network.own_queues import bits
-from perfdiag.diagnosis.evidence.network.peers import peer_of
+from perfdiag.diagnosis.evidence.peers import peer_of
 from perfdiag.diagnosis.settings.unusual import NETWORK, Unusual, time_at
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.host_facts import Interface

@@ -13,7 +13,7 @@ from perfdiag.common.text import named
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.idle.sleeps import caller_of_sleeps
 from perfdiag.diagnosis.evidence.local.peer_doing import DOING, STARTS, WAITS
-from perfdiag.diagnosis.evidence.network.peers import Connections, connections_of, peer_of
+from perfdiag.diagnosis.evidence.peers import Connections, connections_of, peer_of
 from perfdiag.diagnosis.policy import cpu_policy, local_policy
 from perfdiag.diagnosis.rule import Mechanism, Remedy
 from perfdiag.diagnosis.significance import fix, percent, plain, total_ns

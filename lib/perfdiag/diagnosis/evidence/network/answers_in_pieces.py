@@ -3,7 +3,7 @@
 from perfdiag.common.units import plural, size
 from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy

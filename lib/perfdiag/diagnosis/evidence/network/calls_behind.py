@@ -6,7 +6,7 @@ a large one, holds up all that is asked behind it, however fast that could be an
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude

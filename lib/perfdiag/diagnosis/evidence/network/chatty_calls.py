@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.kernel_work import parts_of_work
 from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import LOCAL_SOCKETS, NETWORK, PACKETS
-from perfdiag.diagnosis.evidence.network.peers import connections_of
+from perfdiag.diagnosis.evidence.peers import connections_of
 from perfdiag.diagnosis.evidence.requests.calls import claimed, longer_ns, of_requests_ns, until_answered_ns
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Claim, Severity

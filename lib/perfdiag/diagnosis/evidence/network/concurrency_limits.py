@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import until_answered_ns
 from perfdiag.diagnosis.policy import network_policy, requests_policy
 from perfdiag.diagnosis.rule import Claim, Finding, Mechanism, Remedy, Severity

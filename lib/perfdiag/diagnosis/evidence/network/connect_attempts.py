@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import groups_by_key
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of
+from perfdiag.diagnosis.evidence.peers import connections_of, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
     felt,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
+from perfdiag.diagnosis.evidence.peers import connections_of, name_of
 from perfdiag.diagnosis.rule import Finding, Outcome, Silence
 from perfdiag.diagnosis.significance import by_key, little, midpoint_ns, total_ns, worth
 from perfdiag.model.model import Model, Row

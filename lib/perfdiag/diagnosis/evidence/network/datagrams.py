@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.model.model import Model

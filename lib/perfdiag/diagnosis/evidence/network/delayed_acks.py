@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from perfdiag.diagnosis.evidence.network.peers import Connections, round_trip_ns
+from perfdiag.diagnosis.evidence.peers import Connections, round_trip_ns
 from perfdiag.diagnosis.evidence.requests.calls import by_peer
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy

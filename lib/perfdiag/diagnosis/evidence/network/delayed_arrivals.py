@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS, RECEIVE, counted, evidence_of, looks_alike
-from perfdiag.diagnosis.evidence.network.peers import connections_of, local_port
+from perfdiag.diagnosis.evidence.peers import connections_of, local_port
 from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy

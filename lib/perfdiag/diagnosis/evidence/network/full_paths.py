@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS
-from perfdiag.diagnosis.evidence.network.peers import connections_of, local_port, round_trip_ns
+from perfdiag.diagnosis.evidence.peers import connections_of, local_port, round_trip_ns
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange

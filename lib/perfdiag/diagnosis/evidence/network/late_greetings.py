@@ -11,7 +11,7 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure, measure_called
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
+from perfdiag.diagnosis.evidence.peers import connections_of, name_of
 from perfdiag.diagnosis.evidence.questions import calls_to
 from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.frame import conclude

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from perfdiag.diagnosis.evidence.network.peers import Peer, peer_of
+from perfdiag.diagnosis.evidence.peers import Peer, peer_of
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain
 from perfdiag.model.model import Model

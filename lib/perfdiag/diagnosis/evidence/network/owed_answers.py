@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from perfdiag.common.units import duration, first_of, plural
 from perfdiag.diagnosis.evidence.network.datagrams import unanswered
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of
+from perfdiag.diagnosis.evidence.peers import connections_of, name_of
 from perfdiag.diagnosis.evidence.requests.places import places
 from perfdiag.diagnosis.evidence.requests.untimed_requests import came_by_datagram
 from perfdiag.diagnosis.policy import network_policy

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.network.connections import without_timeouts
 from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike
-from perfdiag.diagnosis.evidence.network.peers import Connections, Peer, peer_of, round_trip_ns
+from perfdiag.diagnosis.evidence.peers import Connections, Peer, peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.significance import plain, together, typical_ns

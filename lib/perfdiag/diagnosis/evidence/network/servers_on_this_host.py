@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.fix_checks import time_under
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Finding, Mechanism
 from perfdiag.diagnosis.significance import claims_of, duration, fix, together, total_ns, waits

@@ -13,7 +13,7 @@ from perfdiag.common.units import size
 from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.network.delayed_acks import RECEIVE
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
-from perfdiag.diagnosis.evidence.network.peers import connections_of
+from perfdiag.diagnosis.evidence.peers import connections_of
 from perfdiag.diagnosis.evidence.questions import calls_to
 from perfdiag.diagnosis.evidence.target import sysctl
 from perfdiag.diagnosis.frame import conclude

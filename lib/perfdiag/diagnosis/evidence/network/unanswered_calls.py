@@ -12,7 +12,7 @@ from perfdiag.diagnosis.evidence.network.calls_behind import calls_behind
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting_to_requests
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of
+from perfdiag.diagnosis.evidence.peers import connections_of, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, severity, spread
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy

@@ -3,7 +3,7 @@
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike
-from perfdiag.diagnosis.evidence.network.peers import Connections, peer_of
+from perfdiag.diagnosis.evidence.peers import Connections, peer_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism

@@ -7,7 +7,7 @@ from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, work
 from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, interrupted
 from perfdiag.diagnosis.evidence.cpu.timer_interrupts import TimerInterrupts, frequent_timers
 from perfdiag.diagnosis.evidence.fix_checks import part_under
-from perfdiag.diagnosis.evidence.network.peers import connections_of, peer_of
+from perfdiag.diagnosis.evidence.peers import connections_of, peer_of
 from perfdiag.diagnosis.evidence.target import CPU, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy

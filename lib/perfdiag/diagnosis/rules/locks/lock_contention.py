@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.debuggers import shows_stacks
 from perfdiag.diagnosis.evidence.fix_checks import time_under
+from perfdiag.diagnosis.evidence.local import outside_holders
 from perfdiag.diagnosis.evidence.locks import (
     allocator_locks,
     condition_variable_herds,
     lock_remedies,
     never_released_locks,
-    outside_holders,
     overlapping_readers,
 )
 from perfdiag.diagnosis.evidence.locks.database_locks import database_locks

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.chatty_calls import ACCOUNTS, KERNEL, ChattyCalls
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, not_followed, until_answered_ns, without_time
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy

@@ -8,8 +8,8 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import DELAY_NS, RECEIVE
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns as answers_held_ns
 from perfdiag.diagnosis.evidence.network.full_paths import queues
 from perfdiag.diagnosis.evidence.network.own_queues import shaper_of
-from perfdiag.diagnosis.evidence.network.peers import peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.network.slow_starts import keep_window, slow_starts
+from perfdiag.diagnosis.evidence.peers import peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy

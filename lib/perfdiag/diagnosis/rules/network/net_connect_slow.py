@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.network.connect_attempts import CONNECT, ID, Co
 from perfdiag.diagnosis.evidence.network.dropped_packets import DroppedHere, dropped_here
 from perfdiag.diagnosis.evidence.network.failed_connects import failed_at_once
 from perfdiag.diagnosis.evidence.network.full_tables import FullTable, full_table
-from perfdiag.diagnosis.evidence.network.peers import peer_of
+from perfdiag.diagnosis.evidence.peers import peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     claimed,
     felt,

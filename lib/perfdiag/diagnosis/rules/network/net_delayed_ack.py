@@ -16,7 +16,7 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import (
 )
 from perfdiag.diagnosis.evidence.network.delayed_arrivals import arrivals_finding
 from perfdiag.diagnosis.evidence.network.held_answers import Kept, held_answers
-from perfdiag.diagnosis.evidence.network.peers import connections_of
+from perfdiag.diagnosis.evidence.peers import connections_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy

@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.fix_checks import measured, shorter
 from perfdiag.diagnosis.evidence.local.peer_work import of_calls, of_waits
 from perfdiag.diagnosis.evidence.local.slow_peers import with_work
 from perfdiag.diagnosis.evidence.network.full_tables import full_table
-from perfdiag.diagnosis.evidence.network.peers import DNS_PORT, name_of, peer_of
+from perfdiag.diagnosis.evidence.peers import DNS_PORT, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
     claimed,

@@ -19,13 +19,13 @@ from perfdiag.diagnosis.evidence.network.given_up_calls import given_up_calls
 from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
-from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.network.send_buffers import larger_buffer
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.network.waits_for_the_end import waits_for_the_end
+from perfdiag.diagnosis.evidence.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
 from perfdiag.diagnosis.evidence.requests.unread_time import hold_loops, hold_readers
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import subject

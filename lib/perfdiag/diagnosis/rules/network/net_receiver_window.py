@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, held_ns, named, outcomes
-from perfdiag.diagnosis.evidence.network.peers import connections_of, name_of, peer_of, round_trip_ns
+from perfdiag.diagnosis.evidence.peers import connections_of, name_of, peer_of, round_trip_ns
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, severity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy

@@ -7,9 +7,9 @@ from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcom
 from perfdiag.diagnosis.evidence.network.dropped_packets import dropped_here
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns
 from perfdiag.diagnosis.evidence.network.own_queues import dropping_here, name_of
-from perfdiag.diagnosis.evidence.network.peers import round_trip_ns
 from perfdiag.diagnosis.evidence.network.resent_answers import FIND_DROPS, resent_answers
 from perfdiag.diagnosis.evidence.network.unanswered_calls import are_dead
+from perfdiag.diagnosis.evidence.peers import round_trip_ns
 from perfdiag.diagnosis.evidence.requests.calls import by_peer
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude

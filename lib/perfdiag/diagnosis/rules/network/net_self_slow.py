@@ -6,7 +6,7 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.network.own_reader import reader_that_asks
-from perfdiag.diagnosis.evidence.network.peers import ACCOUNTS, Connections, Peer, connections_of, local_port, peer_of
+from perfdiag.diagnosis.evidence.peers import ACCOUNTS, Connections, Peer, connections_of, local_port, peer_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy

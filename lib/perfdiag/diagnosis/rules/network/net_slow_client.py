@@ -9,9 +9,9 @@ from perfdiag.diagnosis.evidence.network.connections import held_ns
 from perfdiag.diagnosis.evidence.network.delayed_acks import lengths, looks_alike, telling
 from perfdiag.diagnosis.evidence.network.delayed_arrivals import arriving_each_ns, delayed_arrivals
 from perfdiag.diagnosis.evidence.network.kept_answers import new_connections, small_buffer
-from perfdiag.diagnosis.evidence.network.peers import connections_of
 from perfdiag.diagnosis.evidence.network.send_buffers import kept_by_way
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
+from perfdiag.diagnosis.evidence.peers import connections_of
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, felt, fine_or_unknown, not_followed, severity
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude

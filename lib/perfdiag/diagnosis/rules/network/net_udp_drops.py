@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.datagrams import datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import RECEIVE
 from perfdiag.diagnosis.evidence.network.lost_datagrams import TIMER, Lost, lost_datagrams
-from perfdiag.diagnosis.evidence.network.peers import connections_of
+from perfdiag.diagnosis.evidence.peers import connections_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.concurrency_limits import Limit, limits, raising, turn_claims
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import not_followed, without_time
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude

@@ -6,7 +6,7 @@ from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.chatty_calls import ACCOUNTS, ChattyCalls
-from perfdiag.diagnosis.evidence.network.peers import name_of
+from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import by_peer, not_followed
 from perfdiag.diagnosis.evidence.sql.statement_of import in_short
 from perfdiag.diagnosis.frame import conclude
