@@ -66,4 +66,17 @@ def name_of(error: int) -> str:
 
 
 # Who looks for something in several places, or until it is there, meets these without any harm.
-EXPECTED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESRCH, errno.EBADF, errno.EINVAL})
+_EXPECTED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESRCH, errno.EBADF, errno.EINVAL})
+# Whoever makes sure that something is so, or takes what it can get, meets these: mkdir -p, a copy that keeps owners.
+_EXPECTED_OF: Mapping[int, frozenset[str]] = {
+    errno.EEXIST: frozenset({"mkdir", "mkdirat"}),
+    errno.ENOTEMPTY: frozenset({"rmdir", "unlinkat"}),
+}
+_NEEDS_PERMISSION = frozenset({"open", "openat", "openat2", "creat", "execve", "execveat", "bind", "mount", "fcntl"})
+
+
+def is_expected(call: str, error: int) -> bool:
+    """Return whether an error of a call may do no harm, however often it comes."""
+    if error in {errno.EPERM, errno.EACCES}:
+        return call not in _NEEDS_PERMISSION
+    return error in _EXPECTED or call in _EXPECTED_OF.get(error, ())

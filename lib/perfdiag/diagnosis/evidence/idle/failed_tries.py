@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
-from perfdiag.diagnosis.evidence.idle.call_errors import EXPECTED, meaning_of, name_of
+from perfdiag.diagnosis.evidence.idle.call_errors import is_expected, meaning_of, name_of
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.significance import brief
 from perfdiag.model.model import Model
@@ -35,10 +35,14 @@ class FailedTries:
         return f"{_call_of(self.line)}()"
 
     @property
-    def words(self) -> str:
-        """Return "bind() of 10.0.0.1:80 fails (EADDRNOTAVAIL)"."""
-        of = f" of {brief(self.what)}" if self.what else ""
-        return f"{self.call}{of} fails ({name_of(self.line.error)})"
+    def headline(self) -> str:
+        """Return "bind() of 10.0.0.1:80 fails (EADDRNOTAVAIL), and threads sleep before they try again", or that they
+        sleep after such a failure, where it may do no harm."""
+        of = f"{self.call} of {brief(self.what)}" if self.what else self.call
+        error = name_of(self.line.error)
+        if self.expected:
+            return f"Threads sleep, mostly after {of} failed ({error})"
+        return f"{of} fails ({error}), and threads sleep before they try again"
 
     @property
     def text(self) -> str:
@@ -48,8 +52,8 @@ class FailedTries:
 
     @property
     def expected(self) -> bool:
-        """Whether nothing may be wrong: who waits until something is there fails until then."""
-        return self.line.error in EXPECTED
+        """Whether nothing may be wrong."""
+        return is_expected(_call_of(self.line), self.line.error)
 
 
 def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries | None:

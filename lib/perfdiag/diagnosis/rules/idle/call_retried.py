@@ -26,9 +26,9 @@ ID = "CALL-RETRIED"
     " waits for is the end of that failure; the pause only makes it notice late.",
     measured="The last system call of a thread that failed before each of its sleeps, if half of its sleep follows the"
     " same one. Of requests, sleep of the threads that serve them counts, otherwise sleep that TARGET-SLEEPS would"
-    " tell. Errors that often do no harm, such as ENOENT, are told as no fault. Results of calls are read as long as no"
-    " CPU makes more than 50,000 a second. Connects are NET-CONNECT-SLOW.",
-    alternatives="The thread looks from time to time for something that need not come: a standby waits for a lock.",
+    " tell. Errors that often do no harm, such as ENOENT or that of mkdir -p, are told as no fault. Results of calls"
+    " are read as long as no CPU makes more than 50,000 a second. Connects are NET-CONNECT-SLOW.",
+    alternatives="The thread looks from time to time for something that need not come, as a standby for a lock.",
     remedies="End the failure: by its error.",
     verify="The same call succeeds at once.",
     beats=("TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE", "WAIT-TIMER-IN-REQUEST"),
@@ -71,14 +71,14 @@ def _finding(model: Model, threads: Sequence[ThreadLedger], found: FailedTries) 
     return conclude(
         model,
         {found.account: model.ns(found.account) if model.request_time else found.ns},
-        headline=f"{found.words}, and threads sleep before they try again",
+        headline=found.headline,
         claim=f"{claim}.",
         mechanism=Mechanism.FAILED,
         severity=Severity.WARNING if felt and not found.expected else Severity.INFO,
         best=Confidence.MEDIUM if found.expected else Confidence.HIGH,
         doubts=[
             watched and f"{watched}, as the host makes very many",
-            "who waits until something is there meets this error without any harm" if found.expected else "",
+            "this error may do no harm: what is tried may go on without it" if found.expected else "",
         ],
         evidence=[Evidence(claim, float(line.sum_ns), "ns", "sys_exit")],
         remedies=[fix(found.remedy)],
