@@ -11,11 +11,17 @@ from live.support.calling import fault, running_server
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 
-# A service that takes 2 ms for each question, with a receive buffer of so many bytes.
+# A service that takes 2 ms for each question, with a receive buffer of so many bytes; 0: with a filter instead.
 SERVICE = """
-import socket, sys, time
+import ctypes, socket, struct, sys, time
 service = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-service.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(sys.argv[1]))
+if int(sys.argv[1]):
+    service.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(sys.argv[1]))
+else:
+    # a random number; if it is above a third of the most: return all of the datagram; else nothing of it
+    filter = [(0x20, 0, 0, 0xFFFFF000 + 56), (0x35, 0, 1, 0x55555555), (6, 0, 0, 0xFFFF), (6, 0, 0, 0)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in filter))
+    service.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HxxxxxxQ", len(filter), ctypes.addressof(code)))
 service.bind(("127.0.0.1", 0))
 print(service.getsockname()[1], flush=True)
 while True:
@@ -47,7 +53,9 @@ while connection.recv(100):
 
 
 @pytest.mark.parametrize("receives", [True, False], ids=["the service", "its client"])
-@pytest.mark.parametrize(("buffer_bytes", "drops"), [(1, True), (200_000, False)])
+@pytest.mark.parametrize(
+    ("buffer_bytes", "drops"), [(1, True), (200_000, False), pytest.param(0, True, marks=pytest.mark.quiet)]
+)
 def test_a_full_receive_buffer(
     buffer_bytes: int, drops: bool, receives: bool, attach: Attach, cleanup: Cleanup
 ) -> None:
@@ -66,4 +74,5 @@ def test_a_full_receive_buffer(
     if found:
         assert str(port) in found.headline and found.severity is Severity.WARNING
         assert bool(found.claims) != receives
+        assert ("its receive buffer is full" in found.headline) == bool(buffer_bytes), found.evidence
         assert fault(model, "NET-PEER-SLOW") is None

@@ -67,6 +67,30 @@ def test_what_is_dropped_elsewhere_or_seldom_is_no_cause(builder: Builder) -> No
     assert check(builder.model(), ID).text
 
 
+@pytest.mark.parametrize(
+    ("errors", "buffer", "checksums", "memory", "says", "sure"),
+    [
+        (359, 359, 0, 0, "its receive buffer is full", True),
+        (359, 0, 0, 0, "but not because its receive buffer was full", True),
+        (359, 0, 359, 0, "because their checksums were wrong", True),
+        (359, 0, 0, 359, "because memory for UDP was short", True),
+        (718, 359, 0, 0, "its receive buffer is full", False),
+    ],
+    ids=["full", "refused", "damaged", "memory", "full and refused"],
+)
+def test_the_counters_of_the_network_say_why(
+    errors: int, buffer: int, checksums: int, memory: int, says: str, sure: bool
+) -> None:
+    """A filter of the socket refused one datagram in six, and a larger buffer was told to help."""
+    names, grown = ("InErrors", "RcvbufErrors", "InCsumErrors", "MemErrors"), (errors, buffer, checksums, memory)
+    of_ipv4 = [f"Udp: {' '.join(names)}\nUdp: {' '.join(map(str, each))}\n" for each in ((0,) * 4, grown)]
+    of_ipv6 = ["".join(f"Udp6{n}\t{v}\n" for n, v in zip(names, each, strict=True)) for each in ((0,) * 4, grown)]
+    for file, (begin, end) in (("snmp", of_ipv4), ("snmp6", of_ipv6)):
+        found = finding(caller(0, 359).fact(f"/proc/100/net/{file}", begin, end).model(), ID)
+        assert found.headline.endswith(says) and (found.confidence is Confidence.HIGH) is sure
+        assert ("SO_RCVBUF" in found.remedies[0].text) == ("is full" in says)
+
+
 def resender(
     dropped: int = 709, *, arrived: int = 500, sent: int = 53, sleeps: int = 41, kernel: tuple[str, ...] = ()
 ) -> Builder:

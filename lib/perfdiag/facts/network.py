@@ -53,12 +53,14 @@ def _interface(texts: Texts, name: str, counters: Mapping[str, int], hypervisor:
 
 
 def read_network_deltas(texts: Texts) -> Mapping[str, int]:
-    """Return the deltas of net/snmp and net/netstat, summed over the targets' namespaces: {"Tcp.RetransSegs": 3}.
+    """Return the deltas of net/snmp and net/netstat, and of UDP in net/snmp6, summed over the targets' namespaces:
+    {"Tcp.RetransSegs": 3, "Udp6.InErrors": 2}.
 
     Of a target that is gone at the end, net/snmp of the series stands for it: a lower bound."""
     sums: dict[str, int] = {}
-    for path, _ in texts.match(r"/proc/([0-9]+|self)/net/(?:snmp|netstat)"):
-        begin, end = (_counters(text) for text in (texts.text(path, "begin"), texts.last(path)))
+    for path, match in texts.match(r"/proc/([0-9]+|self)/net/(snmp|netstat|snmp6)"):
+        counters = _counters_of_ipv6 if match[2] == "snmp6" else _counters
+        begin, end = (counters(text) for text in (texts.text(path, "begin"), texts.last(path)))
         for name, delta in changes(begin, end).items():
             sums[name] = sums.get(name, 0) + delta
     return sums
@@ -75,6 +77,16 @@ def _counters(text: str | None) -> dict[str, int]:
                 if value is not None and number(key) is None:
                     counters[f"{prefix[:-1]}.{key}"] = value
     return counters
+
+
+def _counters_of_ipv6(text: str | None) -> dict[str, int]:
+    """Parse lines "Udp6InErrors 2" of UDP."""
+    counters = ((words[0], number(words[1])) for words in map(words_of, lines_of(text)) if len(words) == 2)
+    return {
+        f"Udp6.{name.removeprefix('Udp6')}": value
+        for name, value in counters
+        if value is not None and name.startswith("Udp6")
+    }
 
 
 def read_tcp(deltas: Mapping[str, int]) -> Tcp | None:

@@ -55,7 +55,7 @@ class NetworkFacts:
 
     @fact
     def network_deltas(self) -> Mapping[str, int]:
-        """All deltas of net/snmp and net/netstat of the targets' network namespaces, by "Protocol.Counter"."""
+        """All deltas of net/snmp, net/netstat and, of UDP, net/snmp6 of the targets, by "Protocol.Counter"."""
         return network.read_network_deltas(self.texts)
 
     def network_delta(self, name: str) -> int | None:

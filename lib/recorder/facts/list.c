@@ -27,7 +27,7 @@ static const struct fact_rule process_rules[] = {
 /* Once for each namespace the targets live in. */
 static const struct fact_rule network_rules[] = {
 	{ "/net", "snmp", .phases = B | S | E },
-	{ "/net", "netstat dev sockstat", .phases = B | E },
+	{ "/net", "netstat snmp6 dev sockstat", .phases = B | E },
 	{ "/net", "udp udp6", .phases = B | E, .limit = 32 * 1024 },
 };
 

@@ -1,10 +1,11 @@
-"""NET-UDP-DROPS: a socket drops datagrams, because its receive buffer is full."""
+"""NET-UDP-DROPS: a socket drops datagrams, as a rule because its receive buffer is full."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
+from perfdiag.diagnosis.evidence.network.datagram_drops import BUFFER, LARGER, why_dropped
 from perfdiag.diagnosis.evidence.network.datagrams import datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import RECEIVE
 from perfdiag.diagnosis.evidence.network.lost_datagrams import TIMER, Lost, lost_datagrams
@@ -19,12 +20,6 @@ from perfdiag.model.model import Model, Row
 ID, PROBE = "NET-UDP-DROPS", "/proc/PID/net/udp"
 
 
-_LARGER = (
-    "a larger receive buffer (SO_RCVBUF, or sysctl net.core.rmem_default, and rmem_max as its limit), read it from more"
-    " threads, or send less at once"
-)
-
-
 @dataclass(frozen=True)
 class _Dropping:
     """A port at which datagrams were dropped, on this host."""
@@ -37,19 +32,21 @@ class _Dropping:
 
 @rule(
     ID,
-    title="A full receive buffer drops datagrams",
+    title="A socket drops datagrams",
     accounts=(RECEIVE, TIMER),
     meaning="A socket of UDP keeps what has come in until it is read. Where its buffer is full, the kernel drops what"
-    " comes next, and whoever sent it waits for an answer until it asks again.",
+    " comes next, and whoever sent it waits for an answer until it asks again. It also drops what a filter of the"
+    " socket refuses, and datagrams with wrong checksums.",
     measured="Drops of each socket in the window, at ports where the target receives, or on this host where it asks:"
     " ten or more, and 1 % of what came. Of calls, if they are half of what was not answered; their waits are"
-    " claimed. Drops of a socket that ended in the window are not seen. Where no port explains them, the counter of the"
-    " target's network namespace (RcvbufErrors), if most of what came there was the target's and more was dropped than"
+    " claimed. Drops of a socket that ended in the window are not seen. The reason is the one that the counters of"
+    " the network namespace leave (InErrors, RcvbufErrors, InCsumErrors, MemErrors). Where no port"
+    " explains them, RcvbufErrors, if most of what came there was the target's and more was dropped than"
     " it had sent; sleeps of threads that receive, of which each ends in asking again, are claimed.",
-    alternatives="Datagrams with a wrong checksum, or that a filter of the socket refused, count as well. The namespace"
-    " counts the drops of other programs, too.",
+    alternatives="The namespace counts the drops of other programs, too.",
     remedies="Give the socket a larger buffer (SO_RCVBUF, net.core.rmem_default and rmem_max), read it from more"
-    " threads (SO_REUSEPORT), or send less at once.",
+    " threads (SO_REUSEPORT), or send less at once. Where the buffer is not the reason, the kernel tells"
+    " it: perf trace -a -e skb:kfree_skb.",
     verify="nstat -n; sleep 10; nstat UdpRcvbufErrors: none.",
     beats=("NET-PEER-SLOW", "NET-SELF-SLOW", "TARGET-SLEEPS", "WAIT-TIMER-IN-REQUEST"),
 )
@@ -92,16 +89,21 @@ def _finding(model: Model, of: _Dropping) -> Finding:
     whose = f"Port {of.port}" + (f" of {subject(model)}" if of.received else ", which is asked on this host,")
     waited = f" Threads waited {duration(ns)} for answers from there." if ns else ""
     came = f" of {of.dropped + of.received:,} that came" if of.received else ""
+    why = why_dropped(model, of.dropped)
+    dropped = f"{whose} dropped {plural(of.dropped, 'datagram')}"
+    at_port = Evidence(f"{of.dropped:,} dropped at port {of.port}{came}", float(of.dropped), "count", PROBE)
+    full = why.reason is BUFFER
     return conclude(
         model,
         claims_of(of.rows),
-        headline=f"{whose} dropped {plural(of.dropped, 'datagram')}: its receive buffer is full",
-        claim=f"{whose} dropped {plural(of.dropped, 'datagram')}{came}, because its receive buffer was full.{waited}",
-        mechanism=Mechanism.LIMIT,
+        headline=f"{dropped}: its receive buffer is full" if full else f"{dropped}, {why.reason.words}",
+        claim=f"{dropped}{came}, {why.reason.words}.{waited}",
+        mechanism=why.reason.mechanism,
         severity=Severity.WARNING if of.received else fault(model, ns),
-        evidence=[Evidence(f"{of.dropped:,} dropped at port {of.port}{came}", float(of.dropped), "count", PROBE)],
-        remedies=[fix(f"give the socket at port {of.port} {_LARGER}")],
-        alternatives=["datagrams with a wrong checksum count as well"],
+        doubts=[why.doubt],
+        evidence=[at_port, *why.evidence],
+        remedies=[fix(why.reason.remedy.format(port=of.port))],
+        alternatives=[why.alternative],
         verify=measured(model, "no datagram dropped"),
         inside=bool(of.received),
     )
@@ -125,7 +127,7 @@ def _of_namespace(model: Model, lost: Lost) -> Finding:
         ],
         evidence=[Evidence(f"{lost.dropped:,} dropped (RcvbufErrors)", float(lost.dropped), "count", "net/snmp")],
         remedies=[
-            fix(f"give the socket of {whose} {_LARGER}"),
+            fix(f"give the socket of {whose} {LARGER}"),
             fix("see which socket drops (the d of skmem): ss -uampn"),
         ],
         alternatives=["the dropped datagrams were another program's"],
