@@ -266,3 +266,15 @@ def test_a_target_without_network_is_silent_about_connections() -> None:
 
 def test_lost_records_lower_every_confidence() -> None:
     assert finding(client({"60 ms": 100}).lost(storage_failed=50).model(), PEER).confidence is Confidence.MEDIUM
+
+
+@pytest.mark.parametrize(("peers", "told"), [(40, 1), (5, 5)])
+def test_many_peers_that_are_no_fault_each_may_be_one_together(peers: int, told: int) -> None:
+    builder = Builder(window="10 s").thread("shop", cpu_user="5 s")
+    for number in range(peers):
+        key = f"peer:10.0.0.{number}:80"
+        builder.row("net.receive", key, durations={"20 ms": 10}).socket(key, rtt_us=100, minimum_rtt_us=100)
+        builder.exchange(key, "connected", {"20 ms": 10}, bytes_out=100_000)
+    found = findings(builder.model(), "NET-PEER-SLOW")
+    assert len(found) == told
+    assert (found[0].severity is Severity.WARNING) is (told == 1), found[0]

@@ -216,6 +216,10 @@ class NetworkPolicy(Family):
         "A round trip of twice the shortest one means that packets queue on the way; on one host it means "
         "that two programs take turns on the CPUs.",
     )
+    peers_told_apart = count(
+        8,
+        "So many peers or more, each of which takes less than a fault, are asked in turn: one finding tells them all.",
+    )
     small_peers_together = count(
         4096,
         "Of more peers than so many, each of which takes little, the others change nothing of what is said of all.",

@@ -11,11 +11,12 @@ from perfdiag.model.waits.unix_ends import maker_pid
 
 
 def measure(peers: Sequence[Peer]) -> str:
-    """Return the command that measures these peers, and where to run it."""
-    if len(peers) != 1 or peers[0].unconnected:
+    """Return the command that measures these peers, or the first of several, and where to run it."""
+    if not peers or peers[0].unconnected:
         return "measure the peer: run perfdiag latency there"
     host = "on this host" if peers[0].local else f"on {plain(peers[0].address)}"
-    return f"measure the peer, {host}: perfdiag latency --port {peers[0].port}"
+    which = "one of them" if len(peers) > 1 else "the peer"
+    return f"measure {which}, {host}: perfdiag latency --port {peers[0].port}"
 
 
 def measure_called(model: Model, call: Exchange) -> Remedy:

@@ -116,7 +116,7 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
             mine.setdefault(row.key if peer else "", []).append(row)
         else:
             here.append(row)
-    large = [group for group in mine.values() if worth(model, total_ns(group))]
+    large = _large(model, mine.values())
     small = _small(mine.values(), large)
     found = 0
     for group in [*large, *([small] if worth(model, total_ns(small)) else [])]:
@@ -136,6 +136,14 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
         yield finding
     if not found:
         yield fine(model, "NET-PEER-SLOW", "waiting for peers", *ACCOUNTS)
+
+
+def _large(model: Model, groups: Iterable[list[Row]]) -> list[list[Row]]:
+    """Return the waits for each peer that has a finding of its own: not of many peers that are no fault each, which may
+    be one together."""
+    large = [group for group in groups if worth(model, total_ns(group))]
+    faults = [group for group in large if fault(model, total_ns(group)) is Severity.WARNING]
+    return faults if len(large) - len(faults) >= network_policy.peers_told_apart else large
 
 
 def _small(groups: Iterable[list[Row]], large: list[list[Row]]) -> list[Row]:
