@@ -270,7 +270,7 @@ def test_lost_records_lower_every_confidence() -> None:
 
 @pytest.mark.parametrize(("peers", "told"), [(40, 1), (5, 5)])
 def test_many_peers_that_are_no_fault_each_may_be_one_together(peers: int, told: int) -> None:
-    builder = Builder(window="10 s").thread("shop", cpu_user="5 s")
+    builder = Builder(window="20 s").thread("shop", cpu_user="5 s")
     for number in range(peers):
         key = f"peer:10.0.0.{number}:80"
         builder.row("net.receive", key, durations={"20 ms": 10}).socket(key, rtt_us=100, minimum_rtt_us=100)
