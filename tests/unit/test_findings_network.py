@@ -87,7 +87,7 @@ def test_many_small_peers_are_counted_together() -> None:
     for number in range(200):
         builder.row("net.receive", f"peer:10.0.1.{number}:80", "20 ms", count=1)
     found = finding(builder.model(), PEER)
-    assert "200 peers" in found.claim and found.confidence is Confidence.MEDIUM
+    assert "200 peers answer slowly" in found.claim and found.confidence is Confidence.MEDIUM
 
 
 def test_a_local_peer_is_measured_here_and_a_name_server_named() -> None:

@@ -13,6 +13,8 @@ from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
 
+_OF_SEVERAL = {"has": "have", "it": "them"}
+
 
 @dataclass(frozen=True)
 class PeerWaits:
@@ -39,6 +41,10 @@ class PeerWaits:
         if len(self.peers) == 1:
             return plain(str(self.peers[0]))
         return f"{len(self.peers)} peers" if self.peers else "unnamed peers"
+
+    def agreeing(self, word: str) -> str:
+        """Return a word as it goes with the name: "answers", of several peers "answer"."""
+        return word if len(self.peers) == 1 else _OF_SEVERAL.get(word) or word.removesuffix("s")
 
     @property
     def few_or_long(self) -> bool:

@@ -283,12 +283,13 @@ def _check(model: Model, found: PeerWaits, mechanism: Mechanism) -> str:
 
 def _unanswered(model: Model, found: PeerWaits, sent: Datagrams) -> Finding:
     """Return the finding of threads that wait for answers to datagrams, none of which came."""
+    answers, has, it = map(found.agreeing, ("answers", "has", "it"))
     return conclude(
         model,
         claims_of(found.rows),
-        headline=f"{brief(found.name)} answers no datagram, and threads wait for it",
+        headline=f"{brief(found.name)} {answers} no datagram, and threads wait for {it}",
         claim=(
-            f"{found.name} has answered none of {plural(sent.sent, 'datagram')}; threads wait there for"
+            f"{found.name} {has} answered none of {plural(sent.sent, 'datagram')}; threads wait there for"
             f" {duration(found.waits.sum_ns)}."
         ),
         mechanism=Mechanism.FAILED,
@@ -321,12 +322,13 @@ def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
 def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Remedy], Mechanism, str]:
     """Return what the waits for a peer mean, and what to do."""
     name, typical = found.name, about(found.typical_ns)
+    answers, takes = found.agreeing("answers"), found.agreeing("takes")
     remedies = _remedies(found)
     if found.connects_anew:
         made = f"{plural(found.connects, 'connection')} for {plural(found.answers or 0, 'answer')}"
         return (
             fault(model, sum(row.distribution.sum_ns for row in found.rows if row.account == "net.connect")),
-            f"{name} answers fast ({typical}), but {subject(model)} makes {made}: each costs a round trip, and one or"
+            f"{name} {answers} fast ({typical}), but {subject(model)} makes {made}: each costs a round trip, and one or"
             " two more with TLS.",
             [_KEEP, *remedies],
             Mechanism.MANY,
@@ -346,28 +348,28 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
     if not found.slow and not found.late_after_sending:
         return (
             Severity.INFO,
-            f"{name} answers fast ({typical}), but there are many waits ({found.waits.count:,}).",
+            f"{name} {answers} fast ({typical}), but there are many waits ({found.waits.count:,}).",
             remedies,
             Mechanism.MANY,
-            f"{brief(name)} answers fast, but threads wait for it often",
+            f"{brief(name)} {answers} fast, but threads wait for {found.agreeing('it')} often",
         )
     severity = fault(model, round(found.taken_ns * found.beyond))
     if len(sending) == len(found.rows):
-        claim = f"{name} takes data slowly: half of the waiting time is in waits of {typical}."
-        return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} takes data slowly"
+        claim = f"{name} {takes} data slowly: half of the waiting time is in waits of {typical}."
+        return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} {takes} data slowly"
     if found.like_delayed:
         claim = (
-            f"{name} answers slowly, or one side writes in small pieces and the other's kernel acknowledges them 40"
+            f"{name} {answers} slowly, or one side writes in small pieces and the other's kernel acknowledges them 40"
             f" ms late; both are as likely. Half of the waiting time is in waits of {lengths(found.rows)}."
         )
-        headline = f"{brief(name)} answers slowly, or acknowledges small writes late"
+        headline = f"{brief(name)} {answers} slowly, or {found.agreeing('acknowledges')} small writes late"
         return severity, claim, [telling(), *remedies], Mechanism.SLOW, headline
     each_ns, whole = (found.typical_ns, "waiting time") if found.slow else (found.answer_ns, "waiting for answers")
     beyond = (
         f", {about(each_ns - found.round_trip_ns)} more than the round trip" if found.round_trip_ns is not None else ""
     )
-    claim = f"{name} answers slowly: half of the {whole} is in waits of {about(each_ns)}{beyond}."
-    return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} answers slowly"
+    claim = f"{name} {answers} slowly: half of the {whole} is in waits of {about(each_ns)}{beyond}."
+    return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} {answers} slowly"
 
 
 def _own_buffer(sockets: list[schema.Socket]) -> bool:
