@@ -139,6 +139,15 @@ def test_a_target_that_goes_at_the_start(house: House, sleeper: subprocess.Popen
     assert "perfdiag: recording" not in run.stderr and not (tmp_path / "x.rec").exists()
 
 
+def test_what_the_recorder_advises_goes_before_what_its_error_number_does(
+    house: House, sleeper: subprocess.Popen[bytes]
+) -> None:
+    """Where the kernel showed no thread of a process, a higher limit of processes was told to help."""
+    house.plan = "unseen"
+    run = house.run("latency", "--pid", str(sleeper.pid))
+    assert run.stderr.endswith("error: the kernel showed none of its threads\nHINT: start it again\n")
+
+
 def test_a_recorder_that_is_killed_while_it_loads(house: House, sleeper: subprocess.Popen[bytes]) -> None:
     house.plan = "early"
     run = house.run("latency", "--pid", str(sleeper.pid))

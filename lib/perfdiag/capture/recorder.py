@@ -198,7 +198,7 @@ class Recorder:
             hint = "did something send it SIGTERM? start again"
             return PerfdiagError("the recorder was told to end before the window began", hint)
         return PerfdiagError(
-            message, HINTS.get(number) or hint or "PERFDIAG_DEBUG=1 shows all messages of the recorder"
+            message, hint or HINTS.get(number) or "PERFDIAG_DEBUG=1 shows all messages of the recorder"
         )
 
     def _expect(self, word: str) -> None:

@@ -158,7 +158,10 @@ static int explain_no_thread(pid_t pid)
 		return -EINVAL;
 	}
 	if (process_alive(pid)) {
-		fprintf(stderr, "error: pid %d lives, but the kernel showed none of its threads\n", pid);
+		fprintf(stderr,
+			"error: pid %d lives, but the kernel showed none of its threads\n"
+			"HINT: start it again; if that does not help, perfdiag check says what this kernel lacks\n",
+			pid);
 		return -EAGAIN;
 	}
 	fprintf(stderr, "error: no thread of pid %d is there any more\n", pid);

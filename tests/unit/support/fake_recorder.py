@@ -59,6 +59,10 @@ def main() -> int:  # noqa: PLR0912 (a recorder from start to end, with every wa
         print("error: no thread of pid 1 is there any more", file=sys.stderr)
         control.sendall(b"error %d No such process\n" % errno.ESRCH)
         return 4
+    if plan == "unseen":
+        print("error: the kernel showed none of its threads\nHINT: start it again", file=sys.stderr)
+        control.sendall(b"error %d Resource temporarily unavailable\n" % errno.EAGAIN)
+        return 1
     if plan == "cancelled":
         control.sendall(b"error %d Operation canceled\n" % errno.ECANCELED)
         return 1
