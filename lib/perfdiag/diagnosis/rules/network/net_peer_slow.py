@@ -362,12 +362,11 @@ def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Reme
             f"{name} {answers} slowly, or one side writes in small pieces and the other's kernel acknowledges them 40"
             f" ms late; both are as likely. Half of the waiting time is in waits of {lengths(found.rows)}."
         )
-        headline = f"{brief(name)} {answers} slowly, or {found.agreeing('acknowledges')} small writes late"
-        return severity, claim, [telling(), *remedies], Mechanism.SLOW, headline
+        late = f"{found.agreeing('acknowledges')} small writes late"
+        return severity, claim, [telling(), *remedies], Mechanism.SLOW, f"{brief(name)} {answers} slowly, or {late}"
     each_ns, whole = (found.typical_ns, "waiting time") if found.slow else (found.answer_ns, "waiting for answers")
-    beyond = (
-        f", {about(each_ns - found.round_trip_ns)} more than the round trip" if found.round_trip_ns is not None else ""
-    )
+    way_ns = found.round_trip_ns
+    beyond = f", {about(each_ns - way_ns)} more than the round trip" if way_ns is not None else ""
     claim = f"{name} {answers} slowly: half of the {whole} is in waits of {about(each_ns)}{beyond}."
     return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} {answers} slowly"
 
