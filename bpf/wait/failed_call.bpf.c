@@ -166,7 +166,7 @@ static __always_inline void keep_failed(struct task_struct *task, struct call *c
 	read_argument(failed, task, call);
 }
 
-static __always_inline void book_sleep(struct task_struct *task)
+static __always_inline void book_sleep(struct task_struct *task, struct call *call)
 {
 	struct failed_call *failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
 	struct record *record = failed && failed->at ? record_of(task) : NULL;
@@ -174,8 +174,9 @@ static __always_inline void book_sleep(struct task_struct *task)
 	struct failed_call_key key = {};
 	struct failed_call_sum *sum;
 
-	/* One that did not wait at all has no wait since that call. */
-	if (!record || record->waited_since < failed->at || ns < SHORTEST_SLEEP_NS)
+	/* The last wait may be older than that failure, or another call's: a poll with a timeout of 0 does not wait. */
+	if (!record || record->waited_since < failed->at || record->last_syscall != (__u32)call->number ||
+	    ns < SHORTEST_SLEEP_NS)
 		return;
 	__builtin_memcpy(key.comm, task->comm, sizeof(key.comm));
 	key.call = failed->call;
@@ -206,7 +207,7 @@ int BPF_PROG(failed_call, struct pt_regs *regs, long result)
 	read_call(task, &call);
 	class = class_of(&call);
 	if (is_sleep(class, result))
-		book_sleep(task);
+		book_sleep(task, &call);
 	else if (result && !is_answer(class, -result))
 		keep_failed(task, &call, -result);
 	return 0;

@@ -39,7 +39,7 @@ LOCK = "fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)"
         ("os.link(path, path)", "link", errno.EEXIST, "file named"),
         (LOCK, "flock", errno.EAGAIN, "file named"),
         ("socket.socket().bind(('198.51.100.7', 1080))", "bind", errno.EADDRNOTAVAIL, "198.51.100.7:1080"),
-        ("os.rmdir('/proc/1/')", "rmdir", errno.EPERM, "1"),
+        ("os.link(path, '/proc/1/')", "link", errno.EEXIST, "1"),
     ],
 )
 def test_the_call_before_a_sleep(
@@ -73,6 +73,28 @@ def test_a_missing_file_does_not_count_behind_a_lock(tmp_path: Path, cleanup: Cl
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
     (line,) = model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
     assert line.call == "syscall:flock", line
+
+
+def test_a_path_that_does_not_fit_has_no_name(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
+    """What it is cut behind would be taken for its last component."""
+    text = TRY_AGAIN.format(tries="os.link(path, '/' * 100 + path)", sleeps=SLEEP)
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
+    (line,) = model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
+    assert (line.call, line.file) == ("syscall:link", ""), line
+
+
+def test_a_look_at_events_behind_another_wait_is_no_sleep(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
+    text = TRY_AGAIN.format(tries=LOCK, sleeps="os.read(turns, 1); poller.poll(0)").replace(
+        "print(0",
+        """turns, end = os.pipe()
+if not os.fork():
+    os.close(turns)
+    while os.write(end, b"."):
+        time.sleep(pause_s)
+print(0""",
+    )
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
+    assert not model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
 
 
 def test_sleep_without_a_failure_follows_none(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:

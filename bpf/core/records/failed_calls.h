@@ -13,7 +13,7 @@ struct failed_call {
 	__u8 kind; /* enum argument_kind */
 	__u8 minor;
 	__u8 padding[2];
-	char argument[ARGUMENT_BYTES]; /* a path that is longer is cut, and has no NUL then */
+	char argument[ARGUMENT_BYTES]; /* a path that fills it may have been cut: its NUL is the last byte then */
 };
 
 /* Sleeps that followed such a call: by thread name, as a program that is started anew for each try is another process. */
