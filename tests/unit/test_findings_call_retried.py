@@ -12,7 +12,7 @@ from perfdiag.diagnosis.rule import Finding, Severity
 from perfdiag.recording import schema
 
 from unit.support import Builder
-from unit.support.judging import finding
+from unit.support.judging import finding, silence
 from unit.support.queued_requests import requests
 
 ID = "CALL-RETRIED"
@@ -65,10 +65,19 @@ def test_the_error_decides_what_to_do(call: str, error: int, remedy: str) -> Non
 
 @pytest.mark.parametrize(
     ("call", "error"),
-    [("stat", errno.ENOENT), ("mkdir", errno.EEXIST), ("fchown", errno.EPERM), ("rmdir", errno.ENOTEMPTY)],
+    [
+        ("stat", errno.ENOENT),
+        ("mkdir", errno.EEXIST),
+        ("epoll_ctl", errno.EEXIST),
+        ("fchown", errno.EPERM),
+        ("openat", errno.EACCES),
+        ("rmdir", errno.ENOTEMPTY),
+        ("sendto", errno.ECONNREFUSED),
+    ],
 )
 def test_an_error_that_may_do_no_harm_is_no_fault(call: str, error: int) -> None:
-    """Somebody waits until a file is there; mkdir -p, cp -a and whoever tidies up go on after theirs."""
+    """Somebody waits until a file is there; mkdir -p, libuv, cp -a, an agent that looks at others' /proc, whoever
+    tidies up, and a client of statsd go on after theirs."""
     found = finding(sleeping(call, error).model(), ID)
     assert found.severity is Severity.INFO and found.headline.startswith("Threads sleep, mostly after"), found.headline
 
@@ -78,6 +87,27 @@ def test_sleep_that_follows_no_failure_is_not_due_to_one() -> None:
     assert found_in(sleeping("connect", errno.ECONNREFUSED)) is None
     other = Builder(window="10 s").thread("imap", cpu_user="20 ms", wait_timer="6 s")
     assert found_in(other.line(failed("cron", "link", errno.EEXIST, 6000))) is None
+
+
+def test_what_each_sleep_of_a_script_meets_when_it_starts_is_not_told() -> None:
+    """They look for their locale; each that finds a lock taken is told even so."""
+    children = Builder(window="10 s").thread("script", cpu_user="20 ms", wait_child="9 s")
+    children.exited("sleep", threads=30, processes=30, wall="9.5 s", wait_timer="9 s")
+    assert found_in(children.line(failed("sleep", "openat", errno.ENOENT, 9000))) is None
+    assert found_in(children.line(failed("sleep", "link", errno.EEXIST, 9500))) is not None
+
+
+def test_another_thread_of_the_name_may_have_had_all_failures() -> None:
+    """Threads of Python are all called python3: one tries again, the others sleep while they serve."""
+    builder = Builder(window="10 s").thread("worker", wait_timer="9 s")
+    builder.thread("worker", cpu_user="1 s", wait_timer="6 s")
+    requests(builder, {"cpu.user": 1000, "wait.timer": 5000})
+    builder.line(failed("worker", "flock", errno.EAGAIN, 9000))
+    assert found_in(builder) is None
+
+
+def test_where_results_of_calls_were_not_read_nothing_is_ruled_out() -> None:
+    silence(sleeping().without("failed_calls").model(), ID)
 
 
 def test_calls_that_were_watched_for_a_part_of_the_window_stand_for_the_rest() -> None:

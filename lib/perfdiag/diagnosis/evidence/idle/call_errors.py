@@ -27,7 +27,7 @@ _BY_CALL: Mapping[tuple[str, int], tuple[str, str]] = {
         "raise fs.inotify.max_user_watches, or find who uses them up",
     ),
 }
-# EAGAIN of what starts something, or opens a device: others are no failures, and are not recorded.
+# EAGAIN of what starts something: of what reads, writes or waits it is no failure, and is not recorded.
 _BY_ERROR: Mapping[int, tuple[str, str]] = {
     errno.EAGAIN: (
         "a limit is reached, or nothing is free",
@@ -65,14 +65,20 @@ def name_of(error: int) -> str:
     return errno.errorcode.get(error, f"error {error}")
 
 
-# Who looks for something in several places, or until it is there, meets these without any harm.
-_EXPECTED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESRCH, errno.EBADF, errno.EINVAL})
-# Whoever makes sure that something is so, or takes what it can get, meets these: mkdir -p, a copy that keeps owners.
+# Who looks for something in several places, or until it is there, meets these without any harm, and so does who moves
+# files between file systems, reads what turns out to be a directory, or sends what need not arrive, as to statsd.
+_EXPECTED = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.ESRCH, errno.EBADF, errno.EINVAL, errno.EXDEV}
+    | {errno.EPIPE, errno.ECONNRESET, errno.ECONNREFUSED}
+)
+# Whoever makes sure that something is so, or takes what it can get, meets these: mkdir -p, an event loop (libuv) that
+# adds a descriptor again, a copy that keeps owners, an agent that reads what it may of all processes.
 _EXPECTED_OF: Mapping[int, frozenset[str]] = {
-    errno.EEXIST: frozenset({"mkdir", "mkdirat"}),
+    errno.EAGAIN: frozenset({"ioctl"}),
+    errno.EEXIST: frozenset({"mkdir", "mkdirat", "epoll_ctl"}),
     errno.ENOTEMPTY: frozenset({"rmdir", "unlinkat"}),
 }
-_NEEDS_PERMISSION = frozenset({"open", "openat", "openat2", "creat", "execve", "execveat", "bind", "mount", "fcntl"})
+_NEEDS_PERMISSION = frozenset({"execve", "execveat", "bind", "mount", "fcntl"})
 
 
 def is_expected(call: str, error: int) -> bool:

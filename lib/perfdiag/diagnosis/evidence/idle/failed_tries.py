@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.idle.call_errors import is_expected, meaning_of, name_of
@@ -62,14 +63,25 @@ def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries |
     Connects are left to those who know their peers.
     """
     for account in (TIMER, PARKED):
-        slept = {thread.comm: 0 for thread in threads}
-        for thread in threads:
-            slept[thread.comm] += thread.ns(account)
-        lines = [each for each in model.failed_calls if each.comm in slept and _call_of(each) != "connect"]
+        slept = sums_by_key((thread.comm, thread.ns(account)) for thread in threads)
+        lines = [each for each in model.failed_calls if each.comm in slept and _is_told(model, each)]
         best = max(lines, key=lambda each: (each.sum_ns, each.call), default=None)
-        if best and 0 < idle_policy.failed_tries_share * slept[best.comm] * _watched(model) <= best.sum_ns:
+        if best is None:
+            continue
+        # Threads that share a name share its lines: what others slept may be all that followed failures.
+        others_ns = sum(thread.ns(account) for thread in model.threads if thread.comm == best.comm) - slept[best.comm]
+        watched = _watched(model)
+        if 0 < idle_policy.failed_tries_share * slept[best.comm] * watched <= best.sum_ns - others_ns * watched:
             return _found(model, best, account, slept[best.comm])
     return None
+
+
+def _is_told(model: Model, line: schema.FailedCall) -> bool:
+    """Return whether a failure may be what is tried again. One that may do no harm is met by whatever is started, as by
+    each sleep(1) of a script that looks for its locale: it has to come back in the same thread."""
+    call = _call_of(line)
+    threads = sum(thread.threads for thread in model.threads if thread.comm == line.comm)
+    return call != "connect" and not (is_expected(call, line.error) and line.sleeps <= threads)
 
 
 def _watched_ns(model: Model) -> int | None:
@@ -89,7 +101,7 @@ def _found(model: Model, line: schema.FailedCall, account: str, slept_ns: int) -
     return FailedTries(
         line=line,
         account=account,
-        ns=min(slept_ns, round(line.sum_ns / watched)) if watched else slept_ns,
+        ns=min(slept_ns, round(line.sum_ns / watched)),
         again=line.sleeps > watched,
         watched_ns=_watched_ns(model),
         what=printable(line.file) or line.object,

@@ -26,11 +26,14 @@ ID = "CALL-RETRIED"
     " waits for is the end of that failure; the pause only makes it notice late.",
     measured="The last system call of a thread that failed before each of its sleeps, if half of its sleep follows the"
     " same one. Of requests, sleep of the threads that serve them counts, otherwise sleep that TARGET-SLEEPS would"
-    " tell. Errors that often do no harm, such as ENOENT or that of mkdir -p, are told as no fault. Results of calls"
-    " are read as long as no CPU makes more than 50,000 a second. Connects are NET-CONNECT-SLOW.",
+    " tell. Errors that often do no harm, such as ENOENT or that of mkdir -p, are told as no fault, and only if one"
+    " thread meets them again. Results of calls are read as long as no CPU makes more than 50,000 a second. Connects"
+    " are NET-CONNECT-SLOW.",
     alternatives="The thread looks from time to time for something that need not come, as a standby for a lock.",
     remedies="End the failure: by its error.",
     verify="The same call succeeds at once.",
+    one_process=True,
+    needs=("failed_calls", "results of system calls were not read"),
     beats=("TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE", "WAIT-TIMER-IN-REQUEST"),
 )
 def call_retried(model: Model) -> Iterable[Outcome]:
@@ -53,11 +56,11 @@ def _sleepers(model: Model) -> Sequence[ThreadLedger]:
     found = sleep(model, talking=any(each.served for each in model.exchanges))
     if found is not None:
         return found.sleepers
-    return [thread for thread in model.threads if _waits_for_itself(model, thread)]
+    return [thread for thread in model.threads if _may_sleep(model, thread)]
 
 
-def _waits_for_itself(model: Model, thread: ThreadLedger) -> bool:
-    """Return whether a thread was in timed waits on a futex nearly all along, as a JVM's are that sleep."""
+def _may_sleep(model: Model, thread: ThreadLedger) -> bool:
+    """Return whether a thread may have slept in waits on a futex, as a JVM's do, and for long."""
     return thread.ns(PARKED) >= general_policy.fault_share * model.window_ns and not thread.requests_read
 
 
