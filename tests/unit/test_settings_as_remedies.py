@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from perfdiag.diagnosis.rule import Finding, RemedyKind
-from perfdiag.diagnosis.settings.unusual_settings import with_settings
+from perfdiag.diagnosis.settings.unusual_settings import unusual_settings, with_settings
 from perfdiag.model.model import Model
 
 from unit.support import Builder
@@ -76,6 +76,31 @@ def test_a_setting_explains_only_what_it_makes_wait() -> None:
     found = finding("DISK-WRITE-SLOW", {"disk.write": 8 * 10**9}, "Writes are slow.")
     (made,) = with_settings(writing("disk.write"), [found])
     assert made.headline == found.headline and made.remedies[1].text == "sysctl -w vm.dirty_bytes=0"
+
+
+MOUNTS = "26 1 0:23 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n29 1 8:0 / /srv rw - btrfs /dev/sda rw,compress=zstd:1\n"
+FILES = {
+    "/proc/self/mountinfo": MOUNTS,
+    "/proc/100/cgroup": "0::/db\n",
+    "/proc/100/status": "Name:\tdb\n",
+    "/sys/block": "x\n",
+    "/sys/block/sda": "../devices/pci0000:00/sda\n",
+    "/sys/block/sda/dev": "8:0\n",
+    "/sys/block/sda/queue/read_ahead_kb": "16\n",
+    "/sys/fs/cgroup/db/io.max": "8:0 rbps=1073741824 wbps=max riops=max wiops=max\n",
+}
+
+
+def test_what_somebody_may_have_meant_explains_nothing() -> None:
+    """Databases are advised to read little ahead, distributions compress, and a limit that is not used up is none."""
+    builder = Builder(window="10 s").thread("db", cpu_user="500 ms")
+    builder.row("disk.read", "device:8:0", durations={"10 ms": 800})
+    for path, text in FILES.items():
+        builder.fact(path, text)
+    model = builder.model()
+    assert len(unusual_settings(model)) == 3
+    (made,) = with_settings(model, [SLOW])
+    assert made.headline == SLOW.headline and made.remedies[0] == SLOW.remedies[0]
 
 
 FLUSH = {("disk.flush", "device:8:0"): 4 * 10**9}

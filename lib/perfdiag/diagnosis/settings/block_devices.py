@@ -25,6 +25,7 @@ class QueueSetting:
     effect: str
     of_hardware: bool = False  # layers, such as an array, have what they need
     is_set: bool = True  # by writing to the file
+    may_be_meant: bool = False  # advised for some loads, or better than what sets it back: it explains no waits alone
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,10 @@ class DeviceLayer:
 
 
 QUEUE_SETTINGS = (
-    QueueSetting("queue/read_ahead_kb", at_least(128), _READS, "files are read in small requests"),
-    QueueSetting("queue/read_ahead_kb", at_most(4096, "128"), _READS, "a small read takes much along", True),
+    QueueSetting("queue/read_ahead_kb", at_least(128), _READS, "files are read in small requests", may_be_meant=True),
+    QueueSetting(
+        "queue/read_ahead_kb", at_most(4096, "128"), _READS, "a small read takes much along", True, may_be_meant=True
+    ),
     QueueSetting("queue/max_sectors_kb", at_least(128, "more"), DISK, "large requests are split", True),
     QueueSetting("queue/nr_requests", at_least(32, "64 or more"), DISK, "few requests are queued at a time", True),
     QueueSetting("queue/nomerges", at_most(0), DISK, "requests that follow each other are not joined", True),
@@ -49,7 +52,9 @@ QUEUE_SETTINGS = (
         "device/state", one_of("running", "live", "Connected"), DISK, "requests wait or fail there", False, False
     ),
     QueueSetting("md/degraded", at_most(0), DISK, "what is missing is computed from the other members", False, False),
-    QueueSetting("md/sync_action", one_of("idle", "frozen"), DISK, "that reads or writes all of it meanwhile"),
+    QueueSetting(
+        "md/sync_action", one_of("idle", "frozen"), DISK, "that reads or writes all of it meanwhile", may_be_meant=True
+    ),
 )
 DEVICE_LAYERS = (
     DeviceLayer("dm/uuid", "CRYPT-VERITY", "verifies what is read (dm-verity)", _READS, "CPUs hash each block"),
@@ -91,10 +96,8 @@ def _of_device(model: Model, disk: Disk, keys: list[str]) -> Iterator[Unusual]:
         if departure:
             ns, remedy = time_at(model, each.accounts, keys), set_back(path, each.departure, text)
             told = f"{each.file} of {name} {departure}"
-            remedy = remedy if each.is_set else None
-            yield Unusual(
-                told, each.effect, path, ns, each.accounts, remedy, explains=each.accounts, loses_nothing=True
-            )
+            remedy, explains = remedy if each.is_set else None, () if each.may_be_meant else each.accounts
+            yield Unusual(told, each.effect, path, ns, each.accounts, remedy, explains=explains, loses_nothing=True)
 
 
 def _text(model: Model, disk: Disk, file: str) -> str:

@@ -36,6 +36,7 @@ class MountOption:
     effect: str
     below: int | None = None  # only values below this one are unusual
     above: int | None = None  # likewise
+    may_be_meant: bool = False  # some distributions set it: it explains no waits alone
 
     def fits(self, mount: Mount, option: str) -> bool:
         """Return whether an option that begins with this name is meant."""
@@ -59,7 +60,7 @@ MOUNT_OPTIONS = (
     MountOption(_BTRFS, "flushoncommit", (_WRITE, _FLUSH), "each commit writes the data of all files"),
     MountOption(_BTRFS, "autodefrag", (_WRITE, _FLUSH), "small writes make more be written again"),
     MountOption(_BTRFS, "compress-force=", (_READ, _WRITE, _FLUSH), "data is compressed, even if it gets no smaller"),
-    MountOption(_BTRFS | _F2FS, "compress=", (_READ, _WRITE, _FLUSH), "data is compressed"),
+    MountOption(_BTRFS | _F2FS, "compress=", (_READ, _WRITE, _FLUSH), "data is compressed", may_be_meant=True),
     MountOption(_NFS_TYPES, "noac", _NFS, "attributes are not cached, and each write waits for the server"),
     MountOption(_NFS_TYPES, "actimeo=", _NFS_NAMES, "attributes are hardly cached", below=3),
     MountOption(_CIFS, "actimeo=", _REMOTE, "attributes are not cached", below=1),
@@ -109,7 +110,7 @@ def mount_options(model: Model) -> Iterator[Unusual]:
                         ns,
                         kind.accounts,
                         remedy,
-                        explains=kind.accounts,
+                        explains=() if kind.may_be_meant else kind.accounts,
                         told_by=_TOLD_BY,
                     )
 

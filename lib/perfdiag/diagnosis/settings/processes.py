@@ -16,6 +16,8 @@ SMALL_WEIGHT = 0.1  # of that: a pod that asks for one CPU of many has two fifth
 MANY_FILTERS = 10  # seccomp filters: a container manager and a service manager set some each
 NEARLY_FULL = 0.9  # of a memory limit
 IO_LIMITS = {1: "blkio.throttle.*", 2: "io.max"}  # files of a control group, by version
+# Of these DISK-THROTTLED tells whether the limit is used up: where it does not, the limit explains nothing.
+_JUDGED = ("disk.read", "disk.write", "disk.flush")
 _FULL_GROUP = ("memory.cgroup", "memory.reclaim", "memory.swap_in", "memory.major_fault", "disk.read")
 
 
@@ -91,7 +93,7 @@ def _other_groups(model: Model) -> Iterator[Unusual]:
                 ns,
                 DISK,
                 fix(f"raise the I/O limit of its cgroup: {path}/{IO_LIMITS.get(group.version, 'io.max')}"),
-                explains=DISK,
+                explains=tuple(account for account in DISK if account not in _JUDGED),
                 loses_nothing=True,
                 told_by=("DISK-THROTTLED",),
             )
