@@ -97,6 +97,7 @@ static _Noreturn void serve(int askers)
 
 		if (err)
 			break;
+		question.setting[sizeof(question.setting) - 1] = '\0';
 		serve_one(home, passed[0], passed[1], &question);
 		for (int i = 0; i < PASSED_MAX; i++)
 			close(passed[i]);
@@ -180,7 +181,9 @@ static int ask_in(pid_t pid, const struct question *question, int *somaxconn)
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
 	there = open(path, O_RDONLY | O_CLOEXEC);
-	return there < 0 ? -errno : ask_server(there, question, somaxconn);
+	if (there < 0)
+		return errno == ENOENT ? -ESRCH : -errno; /* -ENOENT is that of what was asked for */
+	return ask_server(there, question, somaxconn);
 }
 
 int namespaces_socket(pid_t pid, int protocol, bool *own, int *somaxconn)

@@ -21,6 +21,6 @@ int namespaces_socket(pid_t pid, int protocol, bool *own, int *somaxconn);
 bool namespaces_is_own(pid_t pid);
 /*
  * A file below /proc/sys/net, opened in the network namespace of a process: whoever reads it reads the setting there.
- * Or -errno; -ENOENT: that namespace does not have the setting.
+ * Or -errno; -ENOENT: that namespace does not have the setting; -ESRCH: the process has ended.
  */
 int namespaces_setting(pid_t pid, const char *setting);
