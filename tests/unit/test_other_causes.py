@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from perfdiag.diagnosis.other_causes import with_other_causes
-from perfdiag.diagnosis.rule import LOST_PACKETS, Check
+from perfdiag.diagnosis.rule import LOST_ANSWERS, LOST_PACKETS, Check
 
 from unit.support.reports import finding
 
@@ -29,3 +29,9 @@ RULED_OUT = Check("NET-RETRANSMITS", "nothing was sent again", 0.0, "share")
 )
 def test_an_alternative_is_told_as_far_as_its_rule_knows(others: list, checks: list, told: list[str]) -> None:
     assert with_other_causes([SLOW, *others], checks)[0].alternatives == told
+
+
+def test_a_rule_rules_out_only_what_it_can_see() -> None:
+    """Only who sends something again knows that it was lost: here, questions; at the peer, answers."""
+    slow = replace(SLOW, alternatives=[LOST_ANSWERS])
+    assert with_other_causes([slow], [RULED_OUT])[0].alternatives == [LOST_ANSWERS.unseen]

@@ -7,21 +7,20 @@ from perfdiag.diagnosis.rule import Check, Finding, OtherCause
 
 
 def with_other_causes(findings: Sequence[Finding], checks: Iterable[Check]) -> list[Finding]:
-    """Return findings without causes that were ruled out; of others the id where there is such a finding."""
+    """Return findings without causes that were ruled out, but for the part of these that no rule could see; of others
+    with the id where there is such a finding."""
     found = {each.id for each in findings}
     ruled_out = {each.id for each in checks} - found
-
-    def told(alternatives: Sequence[str]) -> list[str]:
-        kept = [each for each in alternatives if not (_ids(each) and ruled_out.issuperset(_ids(each)))]
-        return [_told(each, found) for each in kept]
-
-    return [replace(each, alternatives=told(each.alternatives)) for each in findings]
+    return [
+        replace(each, alternatives=list(filter(None, (_told(text, found, ruled_out) for text in each.alternatives))))
+        for each in findings
+    ]
 
 
-def _ids(alternative: str) -> tuple[str, ...]:
-    return alternative.ids if isinstance(alternative, OtherCause) else ()
-
-
-def _told(alternative: str, found: Collection[str]) -> str:
-    ids = [id for id in _ids(alternative) if id in found]
+def _told(alternative: str, found: Collection[str], ruled_out: Collection[str]) -> str:
+    if not isinstance(alternative, OtherCause):
+        return alternative
+    if all(id in ruled_out for id in alternative.ids):
+        return alternative.unseen
+    ids = [id for id in alternative.ids if id in found]
     return f"{alternative}: see {', '.join(ids)}" if ids else str(alternative)

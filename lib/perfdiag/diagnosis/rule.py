@@ -101,18 +101,23 @@ class Remedy:
 class OtherCause(str):
     """What else could explain a finding, where other rules look for it."""
 
-    __slots__ = ("ids",)
+    __slots__ = ("ids", "unseen")
     ids: tuple[str, ...]
+    unseen: str
 
 
-def other_cause(text: str, *ids: str) -> OtherCause:
-    """Return such a cause, and the rules that look for it."""
+def other_cause(text: str, *ids: str, unseen: str = "") -> OtherCause:
+    """Return such a cause, the rules that look for it, and the part of it that these cannot see."""
     cause = OtherCause(text)
-    cause.ids = ids
+    cause.ids, cause.unseen = ids, unseen
     return cause
 
 
-LOST_PACKETS = other_cause("packets are lost on the way", "NET-RETRANSMITS")
+_LOST = "packets are lost on the way"
+LOST_PACKETS = other_cause(_LOST, "NET-RETRANSMITS")
+LOST_ANSWERS = other_cause(
+    _LOST, "NET-RETRANSMITS", unseen="answers are lost on the way, which only the peer can count"
+)
 
 
 @dataclass(frozen=True)

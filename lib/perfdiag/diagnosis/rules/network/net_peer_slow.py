@@ -33,7 +33,7 @@ from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import (
-    LOST_PACKETS,
+    LOST_ANSWERS,
     Confidence,
     Evidence,
     Finding,
@@ -197,7 +197,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         evidence=evidence,
         remedies=remedies,
         alternatives=[
-            LOST_PACKETS,
+            LOST_ANSWERS,
             "the peer has nothing to send yet: this is then waiting for work",
         ],
         verify=_check(model, found, mechanism),
