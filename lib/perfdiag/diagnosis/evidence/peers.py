@@ -1,14 +1,13 @@
 """The other end of a connection: who it is, and which side asked."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.significance import (
-    plain,
-)
+from perfdiag.diagnosis.rule import LOST_ANSWERS, LOST_PACKETS, OtherCause
+from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.texts import number, words_of
 from perfdiag.model.model import Model, Row, once
 from perfdiag.model.requests.exchanges import is_loopback
@@ -57,6 +56,11 @@ def peer_of(key: str) -> Peer | None:
 def name_of(key: str, otherwise: str) -> str:
     """Return the name of a peer for a report: address and port, or `otherwise` if the object names none."""
     return plain(str(peer_of(key) or otherwise))
+
+
+def lost_between(peers: Sequence[Peer | None]) -> OtherCause:
+    """Return the alternative that packets are lost. On this host all that are sent again are seen."""
+    return LOST_PACKETS if peers and all(peer is None or peer.local for peer in peers) else LOST_ANSWERS
 
 
 class Connections:

@@ -3,11 +3,11 @@
 from perfdiag.common.units import plural, size
 from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
-from perfdiag.diagnosis.evidence.peers import name_of
+from perfdiag.diagnosis.evidence.peers import lost_between, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import severity
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import LOST_ANSWERS, Evidence, Finding, Mechanism
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
 from perfdiag.diagnosis.significance import about, brief, duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
@@ -37,7 +37,7 @@ def answers_in_pieces(model: Model, call: Exchange, ns: int) -> Finding | None:
         evidence=[Evidence(pieces, float(rest_ns), "ns", "sockets")],
         remedies=[measure_called(model, call), fix("ask for less: fewer rows or fields, or a page at a time")],
         alternatives=[
-            LOST_ANSWERS,
+            lost_between([peer_of(call.line.object)]),
             "the path has no more bandwidth",
             "what came later was no part of the answer, such as a heartbeat",
         ],

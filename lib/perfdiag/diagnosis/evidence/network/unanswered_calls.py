@@ -12,11 +12,11 @@ from perfdiag.diagnosis.evidence.network.calls_behind import calls_behind
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting_to_requests
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
-from perfdiag.diagnosis.evidence.peers import connections_of, name_of, peer_of
+from perfdiag.diagnosis.evidence.peers import connections_of, lost_between, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, severity, spread
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
-from perfdiag.diagnosis.rule import LOST_ANSWERS, Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import about, brief, duration, fix, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange, own_calls
@@ -82,7 +82,7 @@ def _never(model: Model, call: Exchange, ns: int) -> Finding | None:
             measure_called(model, call),
             fix("stop asking it while it does not answer (a circuit breaker), or shorten the time limit"),
         ],
-        alternatives=[LOST_ANSWERS, "it answers too late for this time limit"],
+        alternatives=[lost_between([peer_of(call.line.object)]), "it answers too late for this time limit"],
         verify=fewer(model, f"calls to {name} without an answer", count),
     )
 
@@ -140,7 +140,7 @@ def _finding(model: Model, call: Exchange, ns: int) -> Finding:
         doubts=[far, _by_their_time(model)],
         evidence=[_evidence(model, call)],
         remedies=[measure] if slow else [fix("ask for the same in fewer calls: batches, a cache, a join"), measure],
-        alternatives=[LOST_ANSWERS],
+        alternatives=[lost_between([peer_of(call.line.object)])],
         verify=shorter(model, f"calls to {name}", typical_ns, norm_ns)
         if slow
         else fewer(model, f"calls to {name}", call.line.count),

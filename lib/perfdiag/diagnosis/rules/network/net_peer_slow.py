@@ -25,7 +25,7 @@ from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.network.waits_for_the_end import waits_for_the_end
-from perfdiag.diagnosis.evidence.peers import ACCOUNTS, Connections, Peer, connections_of, peer_of
+from perfdiag.diagnosis.evidence.peers import ACCOUNTS, Connections, Peer, connections_of, lost_between, peer_of
 from perfdiag.diagnosis.evidence.requests.unread_time import hold_loops, hold_readers
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import subject
@@ -33,7 +33,6 @@ from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import (
-    LOST_ANSWERS,
     Confidence,
     Evidence,
     Finding,
@@ -197,7 +196,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
         evidence=evidence,
         remedies=remedies,
         alternatives=[
-            LOST_ANSWERS,
+            lost_between(found.peers),
             "the peer has nothing to send yet: this is then waiting for work",
         ],
         verify=_check(model, found, mechanism),
