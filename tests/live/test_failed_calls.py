@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
+from perfdiag.model.model import Model
 
 from live.support.calling import running_command, running_server
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
+
+pytestmark = pytest.mark.quiet  # calls of others end what is looked at here
 
 PAUSE_NS, WINDOW_NS = 50_000_000, 1_500_000_000
 TRY_AGAIN = """
@@ -32,6 +35,15 @@ EXCLUSIVE = "os.open(path, os.O_CREAT | os.O_EXCL)"
 LOCK = "fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)"
 
 
+def recorded(attach: Attach, pid: int) -> Model:
+    """Return a recording in which results of calls were read all along: others can make too many, now and then."""
+    for _ in range(5):
+        model = model_of(attach(pid, duration_ns=WINDOW_NS).wait())
+        if model.footer and model.footer.calls_watched_until_ns is None:
+            return model
+    pytest.fail("this host makes more than 100,000 system calls a second on a CPU all the time")
+
+
 @pytest.mark.parametrize(
     ("tries", "call", "error", "what"),
     [
@@ -48,14 +60,14 @@ def test_the_call_before_a_sleep(
     path = tmp_path / "file named"
     text = TRY_AGAIN.format(tries=tries, sleeps=SLEEP)
     pid, _ = cleanup.enter_context(running_server(text, path, PAUSE_NS / 1e9))
-    model = model_of(attach(pid, duration_ns=WINDOW_NS).wait())
+    model = recorded(attach, pid)
     (line,) = [each for each in model.failed_calls if each.call == f"syscall:{call}"]
     assert (line.pid, line.error) == (pid, error) and what in line.object + line.file, line
-    if model.footer and model.footer.calls_watched_until_ns is None:
-        sleeps = sum(thread.accounts["wait.timer"].count for thread in model.threads)
-        assert sleeps - 4 <= line.sleeps <= sleeps and line.sum_ns >= line.sleeps * PAUSE_NS, (line, sleeps)
+    sleeps = sum(thread.accounts["wait.timer"].count for thread in model.threads)
+    assert sleeps - 4 <= line.sleeps <= sleeps and line.sum_ns >= line.sleeps * PAUSE_NS, (line, sleeps)
     (found,) = [each for each in diagnose(model).findings if each.id == "CALL-RETRIED"]
-    assert found.severity is Severity.WARNING and f"{call}() of" in found.headline, found
+    assert f"{call}() of" in found.headline, found
+    assert found.severity is (Severity.INFO if call == "rmdir" else Severity.WARNING), "who tidies up goes on"
 
 
 @pytest.mark.parametrize("sleeps", ["poller.poll(pause_s * 1000)", "select.select([], [], [], pause_s)"])
@@ -64,23 +76,26 @@ def test_a_wait_for_events_whose_time_is_up_is_a_sleep(
 ) -> None:
     text = TRY_AGAIN.format(tries=LOCK, sleeps=sleeps)
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    (line,) = model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
+    (line,) = recorded(attach, pid).failed_calls
     assert line.call == "syscall:flock" and line.sleeps > 1, line
+
+
+@pytest.mark.parametrize(("depth", "name"), [(8, "the end"), (9, "")])
+def test_of_a_long_path_the_end_is_told_if_it_was_read(
+    depth: int, name: str, tmp_path: Path, cleanup: Cleanup, attach: Attach
+) -> None:
+    deep = "/".join(["/proc", *["../proc"] * depth, "the end"])
+    text = TRY_AGAIN.format(tries=f"os.rmdir({deep.ljust(100 if name else 120, '/')!r})", sleeps=SLEEP)
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
+    (line,) = recorded(attach, pid).failed_calls
+    assert (line.call, line.file) == ("syscall:rmdir", name)
 
 
 def test_a_missing_file_does_not_count_behind_a_lock(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
     text = TRY_AGAIN.format(tries=LOCK, sleeps=f"os.path.exists(path + '.missing'); {SLEEP}")
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    (line,) = model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
+    (line,) = recorded(attach, pid).failed_calls
     assert line.call == "syscall:flock", line
-
-
-def test_a_path_that_does_not_fit_has_no_name(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
-    """What it is cut behind would be taken for its last component."""
-    text = TRY_AGAIN.format(tries="os.link(path, '/' * 100 + path)", sleeps=SLEEP)
-    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    (line,) = model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
-    assert (line.call, line.file) == ("syscall:link", ""), line
 
 
 def test_a_look_at_events_behind_another_wait_is_no_sleep(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
@@ -94,13 +109,20 @@ if not os.fork():
 print(0""",
     )
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    assert not model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
+    assert not recorded(attach, pid).failed_calls
+
+
+def test_one_failure_is_not_tried_again(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
+    """A program that looks for its locale in vain, and then sleeps, does not wait for that."""
+    text = TRY_AGAIN.format(tries="pause_s > 1 or os.stat(path + '.missing')", sleeps=f"{SLEEP}; pause_s = 2")
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", 0.9))
+    assert not recorded(attach, pid).failed_calls
 
 
 def test_sleep_without_a_failure_follows_none(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
     text = TRY_AGAIN.format(tries="os.stat(path); raise OSError", sleeps=SLEEP)
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    assert not model_of(attach(pid, duration_ns=WINDOW_NS).wait()).failed_calls
+    assert not recorded(attach, pid).failed_calls
 
 
 def test_results_are_not_read_any_more_where_there_are_very_many(

@@ -89,14 +89,6 @@ def test_sleep_that_follows_no_failure_is_not_due_to_one() -> None:
     assert found_in(other.line(failed("cron", "link", errno.EEXIST, 6000))) is None
 
 
-def test_what_each_sleep_of_a_script_meets_when_it_starts_is_not_told() -> None:
-    """They look for their locale; each that finds a lock taken is told even so."""
-    children = Builder(window="10 s").thread("script", cpu_user="20 ms", wait_child="9 s")
-    children.exited("sleep", threads=30, processes=30, wall="9.5 s", wait_timer="9 s")
-    assert found_in(children.line(failed("sleep", "openat", errno.ENOENT, 9000))) is None
-    assert found_in(children.line(failed("sleep", "link", errno.EEXIST, 9500))) is not None
-
-
 def test_another_thread_of_the_name_may_have_had_all_failures() -> None:
     """Threads of Python are all called python3: one tries again, the others sleep while they serve."""
     builder = Builder(window="10 s").thread("worker", wait_timer="9 s")

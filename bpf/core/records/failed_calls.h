@@ -14,6 +14,10 @@ struct failed_call {
 	__u8 minor;
 	__u8 padding[2];
 	char argument[ARGUMENT_BYTES]; /* a path that fills it may have been cut: its NUL is the last byte then */
+	__u64 slept_for;	       /* the call before its last sleep, as an object; 0: none */
+	__u64 slept_ns;		       /* that sleep, if it is not booked: only who fails again tries again */
+	__u32 slept_error;
+	__u32 padding_behind;
 };
 
 /* Sleeps that followed such a call: by thread name, as a program that is started anew for each try is another process. */

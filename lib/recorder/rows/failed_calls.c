@@ -15,7 +15,7 @@ static void write_base_name(struct json *json, const char *path)
 	size_t length = strnlen(path, ARGUMENT_BYTES), begin;
 
 	if (length >= ARGUMENT_BYTES - 1)
-		return; /* cut: its end is not known */
+		return; /* it may be cut: its end is not known */
 	while (length && path[length - 1] == '/')
 		length--;
 	for (begin = length; begin && path[begin - 1] != '/'; begin--)

@@ -77,8 +77,8 @@ class PeerWait(Line, tag="peer_wait"):
 class FailedCall(Line, tag="failed_call"):
     """Sleeps of a millisecond and more of threads of one name, each of which followed a system call that had failed.
 
-    A second view, as Because is. The last failed call since the sleep before counts; one that often fails without any
-    harm (no such file) does not count behind another.
+    A second view, as Because is. The last failed call since the sleep before counts, if the thread failed in the same
+    before another sleep; one that often fails without any harm (no such file) does not count behind another.
     """
 
     comm: Comm

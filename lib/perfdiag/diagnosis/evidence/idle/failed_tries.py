@@ -64,7 +64,7 @@ def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries |
     """
     for account in (TIMER, PARKED):
         slept = sums_by_key((thread.comm, thread.ns(account)) for thread in threads)
-        lines = [each for each in model.failed_calls if each.comm in slept and _is_told(model, each)]
+        lines = [each for each in model.failed_calls if each.comm in slept and _call_of(each) != "connect"]
         best = max(lines, key=lambda each: (each.sum_ns, each.call), default=None)
         if best is None:
             continue
@@ -74,14 +74,6 @@ def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries |
         if 0 < idle_policy.failed_tries_share * slept[best.comm] * watched <= best.sum_ns - others_ns * watched:
             return _found(model, best, account, slept[best.comm])
     return None
-
-
-def _is_told(model: Model, line: schema.FailedCall) -> bool:
-    """Return whether a failure may be what is tried again. One that may do no harm is met by whatever is started, as by
-    each sleep(1) of a script that looks for its locale: it has to come back in the same thread."""
-    call = _call_of(line)
-    threads = sum(thread.threads for thread in model.threads if thread.comm == line.comm)
-    return call != "connect" and not (is_expected(call, line.error) and line.sleeps <= threads)
 
 
 def _watched_ns(model: Model) -> int | None:

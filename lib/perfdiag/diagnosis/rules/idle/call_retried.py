@@ -26,9 +26,8 @@ ID = "CALL-RETRIED"
     " waits for is the end of that failure; the pause only makes it notice late.",
     measured="The last system call of a thread that failed before each of its sleeps, if half of its sleep follows the"
     " same one. Of requests, sleep of the threads that serve them counts, otherwise sleep that TARGET-SLEEPS would"
-    " tell. Errors that often do no harm, such as ENOENT or that of mkdir -p, are told as no fault, and only if one"
-    " thread meets them again. Results of calls are read as long as no CPU makes more than 50,000 a second. Connects"
-    " are NET-CONNECT-SLOW.",
+    " tell. Errors that often do no harm, such as ENOENT or that of mkdir -p, are told as no fault. Results of calls"
+    " are read as long as no CPU makes more than 100,000 a second. Connects are NET-CONNECT-SLOW.",
     alternatives="The thread looks from time to time for something that need not come, as a standby for a lock.",
     remedies="End the failure: by its error.",
     verify="The same call succeeds at once.",
