@@ -6,8 +6,9 @@
  * COST    100 ns for every system call of the host, most of it the tracepoint itself (getppid() takes 164 ns without it,
  *         267 with it): taken away for good as soon as one CPU returns from more than 100,000 calls a second.  A look-up
  *         for each that fails or times out.
- * CANNOT  see that another thread or process sleeps for a call that failed, or a try that no second one follows; what went wrong without a call that failed,
- *         such as an answer that says no.  Of several calls that failed before a sleep the last one counts.
+ * CANNOT  see that another thread or process sleeps for a call that failed, or a try that no second one follows; what
+ *         went wrong without a call that failed, such as an answer that says no.  Of several calls that failed before a
+ *         sleep the last one counts.
  */
 #include <linux/errno.h>
 #include "wait/call.bpf.h"

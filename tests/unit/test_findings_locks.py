@@ -11,6 +11,7 @@ from perfdiag.model.model import Model
 
 from unit.support import Builder
 from unit.support.judging import check, finding, findings
+from unit.support.queued_requests import requests
 
 ID, FUTEX = "LOCK-CONTENTION", "futex:0x7f00"
 
@@ -341,3 +342,13 @@ def test_a_mutex_beside_an_old_call_of_malloc_is_the_programs(user: list[str]) -
     builder = Builder().thread("hog", tid=200, cpu_user="9 s")
     builder.stack("wait", "lock.futex", object=FUTEX, user=user, weight="9 s")
     assert "malloc" not in finding(waiters(builder), ID).headline
+
+
+@pytest.mark.parametrize(("parked_ms", "runs"), [(2000, False), (100, True)])
+def test_requests_that_are_blocked_for_longer_than_they_compute_may_be_the_holders(parked_ms: int, runs: bool) -> None:
+    """A map's computeIfAbsent() asks another server under its lock: who has it was said to run its own code."""
+    builder = Builder()
+    for tid in (101, 102, 103):
+        builder.thread("worker", tid=tid, cpu_user="3 s", wait_parked="1 s").row("lock.futex", FUTEX, "4 s", count=100)
+    requests(builder, {"lock.futex": 12_000, "cpu.user": 500, "wait.parked": parked_ms})
+    assert ("runs its own code" in finding(builder.model(), ID).claim) is runs

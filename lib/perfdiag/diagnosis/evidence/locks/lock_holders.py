@@ -12,10 +12,11 @@ from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.policy import locks_policy
 from perfdiag.diagnosis.significance import plain, thread_of, total_ns
 from perfdiag.model.model import Model, Row, once
+from perfdiag.model.requests.request_time import REST
 from perfdiag.model.stacks.scripts import waits_in
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, summed
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import OF_CPUS, Kind, kind_of
+from perfdiag.recording.accounts import OF_CPUS, PARKED, Kind, kind_of
 
 # Idle accounts in which somebody may still hold a lock; waiting for work is done without one.
 WAITS_OF_HOLDERS = ("wait.timer", "wait.child", "wait.stopped", "wait.io_uring")
@@ -122,8 +123,18 @@ def _guessed(model: Model, rows: list[Row]) -> Holder | None:
     if nothing_came(model, rows):
         return None  # nobody took it meanwhile
     # A lone waiter is not its own holder.
-    turns = _root(waiters.accounts, waited_ns, model.window_ns, OF_TURNS | {"runq.busy": _starved_part(model)})
-    return Holder(f"{waiters.rows} threads in turn", False, *turns) if waiters.rows > 1 else None
+    root, part = _root(waiters.accounts, waited_ns, model.window_ns, OF_TURNS | {"runq.busy": _starved_part(model)})
+    if _may_be_parked(model, rows[0].account, root):
+        root = ""
+    return Holder(f"{waiters.rows} threads in turn", False, root, part) if waiters.rows > 1 else None
+
+
+def _may_be_parked(model: Model, account: str, root: str) -> bool:
+    """Return whether requests wait for the lock, and others are blocked, or in nobody's hands, for longer than they are
+    in `root`: then whoever has the lock may be, too."""
+    time = model.request_time
+    spent = time.accounts if time else {}
+    return bool(spent.get(account)) and spent.get(PARKED, 0) + spent.get(REST, 0) > spent.get(root, 0)
 
 
 def code_of(model: Model, holder: Holder) -> str:
