@@ -7,9 +7,11 @@ import errno
 
 import msgspec
 import pytest
+from perfdiag.common.config import Config
 from perfdiag.diagnosis.engine import diagnose
-from perfdiag.diagnosis.rule import Finding, Severity
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity
 from perfdiag.recording import schema
+from perfdiag.report.assembly import make
 
 from unit.support import Builder
 from unit.support.judging import finding, silence
@@ -96,6 +98,24 @@ def test_another_thread_of_the_name_may_have_had_all_failures() -> None:
     requests(builder, {"cpu.user": 1000, "wait.timer": 5000})
     builder.line(failed("worker", "flock", errno.EAGAIN, 9000))
     assert found_in(builder) is None
+
+
+def test_a_problem_tells_the_call_once_and_the_sleep_behind_it_not_again() -> None:
+    model = sleeping().model()
+    (told,) = make(model, diagnose(model), Config()).verdict.sentences
+    assert told.startswith("link() of inbox.lock fails (EEXIST)"), told
+
+
+def test_a_file_is_told_by_its_name_and_a_command_with_the_pid() -> None:
+    lock = msgspec.structs.replace(failed("imap", "flock", errno.ENOLCK, 6000), file="", object="file:254:0:17:leader")
+    found = finding(sleeping(failed_ms=1).line(lock).model(), ID)
+    assert found.headline.startswith("flock() of leader fails (ENOLCK)"), found.headline
+    assert found.remedies[0].text.endswith("-p 100"), found.remedies
+
+
+@pytest.mark.parametrize(("call", "error", "sure"), [("flock", errno.EAGAIN, False), ("bind", errno.EADDRINUSE, True)])
+def test_a_standby_for_a_lock_looks_the_same(call: str, error: int, sure: bool) -> None:
+    assert (finding(sleeping(call, error).model(), ID).confidence is Confidence.HIGH) is sure
 
 
 def test_where_results_of_calls_were_not_read_nothing_is_ruled_out() -> None:

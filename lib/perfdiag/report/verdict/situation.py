@@ -167,15 +167,17 @@ class Situation:
 
     @property
     def slept(self) -> list[str]:
-        """The sentences on the call that fails before that sleep, and on the sleep, if there is one."""
+        """The sentences on the call that fails before that sleep, unless it is told as a fault, and on the sleep, if
+        there is one."""
         if self.sleep is None:
             return []
         look = f"; {self.sleep.look}" if self.sleep.look else ""
-        return [*(f"{each.headline}." for each in self.named(RETRIED)), f"{self.sleep.headline}{look}."]
+        retried = (f"{each.headline}." for each in self.named(RETRIED) if each.severity is Severity.INFO)
+        return [*retried, f"{self.sleep.headline}{look}."]
 
     def slept_beside(self, named: Sequence[Finding]) -> list[str]:
         """The sentence on a sleep, unless it hardly matters or a named cause says it."""
-        asleep = any(each.mechanism is Mechanism.SLEEP or sleeps.TIMER in each.claims for each in named)
+        asleep = any(each.mechanism is Mechanism.SLEEP or each.id == RETRIED for each in named)
         felt = self.sleep and self.sleep.felt_ns >= idle_policy.sleep_beside_faults_share * self.model.window_ns
         return self.slept if felt and not asleep else []
 

@@ -35,7 +35,7 @@ _BY_ERROR: Mapping[int, tuple[str, str]] = {
     ),
     errno.EEXIST: (
         "it exists already",
-        "find out who has made it and not removed it: a process that still needs it, or one that has ended",
+        "find who made it and did not remove it: a process that still needs it, or one that has ended",
     ),
     errno.ENOENT: ("it does not exist", "find out who should make it"),
     errno.EACCES: ("no permission", "see owners and modes of all its directories: namei -l PATH"),
@@ -58,6 +58,11 @@ def meaning_of(call: str, error: int) -> tuple[str, str]:
     """Return what an error of a call means, and what can be done; of others the words of the C library."""
     known = _BY_CALL.get((call, error)) or _BY_ERROR.get(error)
     return known or (os.strerror(error).lower(), f"see what it is called with: strace -f -Z -e trace={call} -p PID")
+
+
+def may_be_standby(call: str, error: int) -> bool:
+    """Return whether a failure says that it is somebody else's turn: a standby meets it all along."""
+    return error == errno.EEXIST or _BY_CALL.get((call, error)) == _LOCKED
 
 
 def name_of(error: int) -> str:

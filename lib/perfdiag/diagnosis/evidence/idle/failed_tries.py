@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
-from perfdiag.diagnosis.evidence.idle.call_errors import is_expected, meaning_of, name_of
+from perfdiag.diagnosis.evidence.debuggers import shown_pid
+from perfdiag.diagnosis.evidence.idle.call_errors import is_expected, may_be_standby, meaning_of, name_of
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.diagnosis.significance import brief
 from perfdiag.model.model import Model
@@ -45,16 +46,22 @@ class FailedTries:
             return f"Threads sleep, mostly after {of} failed ({error})"
         return f"{of} fails ({error}), and threads sleep before they try again"
 
-    @property
-    def text(self) -> str:
-        """Return how many sleeps followed such a failure, and how long they were."""
-        of = f", longest {duration(self.line.max_ns)}" if self.line.sleeps > 1 else ""
-        return f"{plural(self.line.sleeps, 'sleep')} behind such a failure take {duration(self.line.sum_ns)}{of}"
+    def text(self, code: str) -> str:
+        """Return how many sleeps in some code, if that is known, followed such a failure, and how long they were."""
+        sleeps, where = plural(self.line.sleeps, "sleep"), f" in {code}" if code else ""
+        longest = f", the longest {duration(self.line.max_ns)}" if self.line.sleeps > 1 else ""
+        take = "takes" if self.line.sleeps == 1 else "take"
+        return f"{sleeps}{where} after such a failure {take} {duration(self.line.sum_ns)}{longest}"
 
     @property
     def expected(self) -> bool:
         """Whether nothing may be wrong."""
         return is_expected(_call_of(self.line), self.line.error)
+
+    @property
+    def may_be_standby(self) -> bool:
+        """Whether somebody who waits for its turn looks the same."""
+        return may_be_standby(_call_of(self.line), self.line.error)
 
 
 def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries | None:
@@ -96,9 +103,9 @@ def _found(model: Model, line: schema.FailedCall, account: str, slept_ns: int) -
         ns=min(slept_ns, round(line.sum_ns / watched)),
         again=line.sleeps > watched,
         watched_ns=_watched_ns(model),
-        what=printable(line.file) or line.object,
+        what=printable(line.file) or line.object.partition(" (inode ")[0],
         why=why,
-        remedy=remedy,
+        remedy=remedy.replace("PID", shown_pid(model, line.pid)),
     )
 
 

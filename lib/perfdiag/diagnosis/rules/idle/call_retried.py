@@ -66,10 +66,10 @@ def _may_sleep(model: Model, thread: ThreadLedger) -> bool:
 def _finding(model: Model, threads: Sequence[ThreadLedger], found: FailedTries) -> Finding:
     line = found.line
     code = sleeps_in(model, [thread for thread in threads if thread.comm == line.comm])
-    where = f" in {code}" if code else ""
     felt = found.again and found.ns >= general_policy.fault_share * model.window_ns
     watched = f"calls were watched for {duration(found.watched_ns)} only" if found.watched_ns is not None else ""
-    claim = f"{name_of(line.error)}: {found.why}. {found.text}{where}"
+    claim = f"{name_of(line.error)}: {found.why}. {found.text(code)}"
+    standby = found.may_be_standby and not model.request_time
     return conclude(
         model,
         {found.account: model.ns(found.account) if model.request_time else found.ns},
@@ -81,9 +81,10 @@ def _finding(model: Model, threads: Sequence[ThreadLedger], found: FailedTries) 
         doubts=[
             watched and f"{watched}, as the host makes very many",
             "this error may do no harm: what is tried may go on without it" if found.expected else "",
+            "a standby that waits for its turn looks the same" if standby else "",
         ],
         evidence=[Evidence(claim, float(line.sum_ns), "ns", "sys_exit")],
         remedies=[fix(found.remedy)],
-        alternatives=["it looks from time to time for something that need not come"],
+        alternatives=[] if standby else ["the thread looks from time to time for something that need not come"],
         verify=measured(model, f"{found.call} succeeds"),
     )
