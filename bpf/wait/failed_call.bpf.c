@@ -197,6 +197,8 @@ static __always_inline void book_sleep(struct task_struct *task, struct call *ca
 	__sync_fetch_and_add(&sum->sleeps, failed->slept_ns ? 2 : 1);
 	__sync_fetch_and_add(&sum->ns, ns + failed->slept_ns);
 	sum->tgid = record->tgid;
+	if (failed->slept_ns > ns)
+		ns = failed->slept_ns;
 	if (ns > sum->max_ns) { /* two can race: tolerated, as in ADD_SHARED() */
 		sum->max_ns = ns;
 		sum->longest = *failed;

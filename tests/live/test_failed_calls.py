@@ -65,6 +65,7 @@ def test_the_call_before_a_sleep(
     assert (line.pid, line.error) == (pid, error) and what in line.object + line.file, line
     sleeps = sum(thread.accounts["wait.timer"].count for thread in model.threads)
     assert sleeps - 4 <= line.sleeps <= sleeps and line.sum_ns >= line.sleeps * PAUSE_NS, (line, sleeps)
+    assert line.max_ns * line.sleeps >= line.sum_ns, "the first sleep may be the longest"
     (found,) = [each for each in diagnose(model).findings if each.id == "CALL-RETRIED"]
     assert f"{call}() of" in found.headline, found
     assert found.severity is (Severity.INFO if call == "rmdir" else Severity.WARNING), "who tidies up goes on"

@@ -25,7 +25,6 @@ class FailedTries:
     line: schema.FailedCall
     account: str  # that these sleeps are booked to
     ns: int  # of the whole window, where calls were watched for a part of it: as much in the rest
-    again: bool  # more than one sleep of the window
     watched_ns: int | None  # how long calls were watched, None: all of the window
     what: str  # "" where it is not known what it was called for
     why: str
@@ -48,10 +47,9 @@ class FailedTries:
 
     def text(self, code: str) -> str:
         """Return how many sleeps in some code, if that is known, followed such a failure, and how long they were."""
-        sleeps, where = plural(self.line.sleeps, "sleep"), f" in {code}" if code else ""
-        longest = f", the longest {duration(self.line.max_ns)}" if self.line.sleeps > 1 else ""
-        take = "takes" if self.line.sleeps == 1 else "take"
-        return f"{sleeps}{where} after such a failure {take} {duration(self.line.sum_ns)}{longest}"
+        where = f" in {code}" if code else ""
+        took = f"{duration(self.line.sum_ns)}, the longest {duration(self.line.max_ns)}"
+        return f"{plural(self.line.sleeps, 'sleep')}{where} after such a failure take {took}"
 
     @property
     def expected(self) -> bool:
@@ -96,12 +94,10 @@ def _watched(model: Model) -> float:
 
 def _found(model: Model, line: schema.FailedCall, account: str, slept_ns: int) -> FailedTries:
     why, remedy = meaning_of(_call_of(line), line.error)
-    watched = _watched(model)
     return FailedTries(
         line=line,
         account=account,
-        ns=min(slept_ns, round(line.sum_ns / watched)),
-        again=line.sleeps > watched,
+        ns=min(slept_ns, round(line.sum_ns / _watched(model))),
         watched_ns=_watched_ns(model),
         what=printable(line.file) or line.object.partition(" (inode ")[0],
         why=why,

@@ -66,7 +66,7 @@ def _may_sleep(model: Model, thread: ThreadLedger) -> bool:
 def _finding(model: Model, threads: Sequence[ThreadLedger], found: FailedTries) -> Finding:
     line = found.line
     code = sleeps_in(model, [thread for thread in threads if thread.comm == line.comm])
-    felt = found.again and found.ns >= general_policy.fault_share * model.window_ns
+    felt = found.ns >= general_policy.fault_share * model.window_ns
     watched = f"calls were watched for {duration(found.watched_ns)} only" if found.watched_ns is not None else ""
     claim = f"{name_of(line.error)}: {found.why}. {found.text(code)}"
     standby = found.may_be_standby and not model.request_time
