@@ -201,3 +201,14 @@ def test_long_names_of_callers_leave_room_for_what_else_is_wrong() -> None:
     callers = ["<alloc::string::String as core::clone::Clone>::clone (server)", "snapshot (server)"]
     builder = Builder().thread("app", cpu_user="9 s").stack("cpu", user=["memcpy (libc.so.6)", *callers], count=100)
     assert verdict(builder).sentences[0].endswith(f"(in memcpy (libc.so.6) called by {callers[0]}).")
+
+
+@pytest.mark.parametrize(("hot", "told"), [(90, True), (30, False)])
+def test_one_function_beside_a_fault_is_worth_a_word(hot: int, told: bool) -> None:
+    """PostgreSQL went through all its buffers at each TRUNCATE, on a busy host: only the neighbours were named."""
+    builder = Builder(window="10 s").thread("postgres", cpu_user="4 s").row("runq.busy", "task:7:cc1", "5 s", count=900)
+    builder.stack("cpu", count=hot, user=["DropAllBuffers (postgres)"])
+    for number in range(100 - hot):
+        builder.stack("cpu", count=1, user=[f"f{number} (postgres)"])
+    sentences = verdict(builder).sentences
+    assert ("Besides, 44 % is own code in DropAllBuffers (postgres)." in sentences) is told, sentences

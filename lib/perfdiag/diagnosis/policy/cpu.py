@@ -108,6 +108,10 @@ class CpuPolicy(Family):
         0.5,
         "Above half of the busy time no other cause can be larger.",
     )
+    bound_in_one_share = share(
+        0.25,
+        "Own code that takes a quarter of the time is worth a word beside a fault if most of it is one function.",
+    )
     one_loop_share = share(
         0.95,
         "A loop that waits for a flag in memory shows one function in nearly every sample; real work seldom does.",

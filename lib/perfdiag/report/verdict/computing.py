@@ -38,6 +38,14 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     return f"It is computing: {share(first.share)} of {whole} is {code}.{listened}"
 
 
+def computes_besides(model: Model, findings: Sequence[Finding]) -> str:
+    """Return, of a target whose first finding is a fault, that it computes for a good part of its time in one function;
+    "" if it does not."""
+    own = next((each for each in findings[1:] if each.id == OWN and each.share >= cpu_policy.bound_in_one_share), None)
+    spot = _of_serving(model).hot_spot() if own else None
+    return f"Besides, {share(own.share)} is own code in {spot.name}." if own and spot else ""
+
+
 def computes_in_both(model: Model) -> str:
     """Return that the target mostly computes, and below which of its functions, where neither its own code nor the
     kernel's is most of the time, but both together are; "" otherwise, or where no function of its own is below both."""

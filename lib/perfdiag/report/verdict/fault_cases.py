@@ -10,6 +10,7 @@ from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Role, Severi
 from perfdiag.diagnosis.significance import lowered
 from perfdiag.report.verdict import clear_of_fault, unclaimed_time
 from perfdiag.report.verdict.cases import Case
+from perfdiag.report.verdict.computing import computes_besides
 from perfdiag.report.verdict.sentences import (
     CANNOT_TELL,
     Kind,
@@ -251,6 +252,7 @@ CASES = (
         _kind,
         lambda it: [
             *([*_told(it), *_critical(it)] if it.follow(it.failed(it.causes)) else [*_critical(it), *_told(it)]),
+            computes_besides(it.model, it.diagnosis.findings),
             *[_hardly_busy(it), _most_time(it), *it.slept_beside([it.cause]), _returns(it), *it.doubts],
         ],
         _spoken_of,

@@ -10,7 +10,7 @@ from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import PARKED, phrase_of
 from perfdiag.report.verdict import clear_of_fault, concerned_requests
 from perfdiag.report.verdict.cases import Case
-from perfdiag.report.verdict.computing import computes, computes_beside, computes_in_both
+from perfdiag.report.verdict.computing import computes, computes_beside, computes_besides, computes_in_both
 from perfdiag.report.verdict.outstanding_calls import outstanding_calls
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
@@ -197,6 +197,10 @@ def _no_fault(it: Requests) -> list[str]:
     return [nothing, *it.answers, it.most, CLIENTS_LOOK, *map(told, it.profile)]
 
 
+def _larger_or_besides(it: Requests) -> list[str]:
+    return [told_too(each) for each in it.larger] or [computes_besides(it.model, it.diagnosis.findings)]
+
+
 CASES = (
     Case[Requests](
         "what has no known cause is more than the cause",
@@ -230,7 +234,7 @@ CASES = (
         "there is one cause",
         lambda it: it.timed,
         Kind.CAUSE,
-        lambda it: [_first(it), *map(told_too, it.larger), *_unfollowed(it), *it.answers],
+        lambda it: [_first(it), *_larger_or_besides(it), *_unfollowed(it), *it.answers],
         lambda it: [*it.timed, *it.larger],
     ),
     Case[Requests](

@@ -51,7 +51,7 @@ def bound(model: Model) -> Iterable[Outcome]:
     share, whole = max((of_busy, "busy time"), (model.share_of_requests("cpu.user"), "request time"))
     error, news = split_error(model), mostly_unasked(model)
     all_cpu = max(share, model.share_of_requests(*CPU) if news else 0.0)  # sending is in the kernel
-    if all_cpu < cpu_policy.bound_share or not worth(model, ns):
+    if not (all_cpu >= cpu_policy.bound_share or _is_one_spot(model, share)) or not worth(model, ns):
         cpu = model.ns(*CPU)
         text = f"own code {duration(ns)}, {percent(of_busy)} of busy time"
         if error > cpu_policy.split_unknown_share:
@@ -59,6 +59,12 @@ def bound(model: Model) -> Iterable[Outcome]:
         yield Check("CPU-BOUND", text, of_busy, "share")
         return
     yield _finding(model, ns, f"{percent(share)} of its {whole}", error, news)
+
+
+def _is_one_spot(model: Model, share: float) -> bool:
+    """Return whether a good part of the time is own code, most of which is one function."""
+    spot = CpuSamples(model).hot_spot() if share >= cpu_policy.bound_in_one_share else None
+    return spot is not None and spot.part.share - spot.part.error >= cpu_policy.bound_share
 
 
 def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | None) -> Finding:
