@@ -115,6 +115,10 @@ def test_names_of_findings_lead_to_their_rule() -> None:
     names = [name for rule in RULES.values() for name in rule.names.values()]
     assert names and len(names) == len(set(names)) and RULES.keys().isdisjoint(names)
     assert all(name in explanation.text(name.lower(), Config()) for name in names)
+    with pytest.raises(UsageError) as caught:
+        explanation.text("READS-MANY", Config())
+    assert caught.value.hint and "DISK-READS-MANY" in caught.value.hint
+    assert "DISK-READS-MANY where reads are fast" in " ".join(explanation.text("DISK-READ-SLOW", Config()).split())
     model = Builder(window="10 s").thread("db", disk_read="9 s").model()
     many = finding("DISK-READ-SLOW", {"disk.read": 9 * 10**9}, severity=Severity.INFO, mechanism=Mechanism.MANY)
     whole = made(model, many)

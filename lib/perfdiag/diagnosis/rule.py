@@ -243,12 +243,17 @@ class Rule:
     @property
     def also_called(self) -> str:
         """What else reports call it, as sentences; "" if they do not."""
-        return " ".join(f"It is called {name} where {_WHERE[mechanism]}." for mechanism, name in self.names.items())
+        return " ".join(f"Reports call it {name} where {_where(each, name)}." for each, name in self.names.items())
+
+
+def _where(mechanism: Mechanism, name: str) -> str:
+    noun = name.split("-")[1].lower()  # "reads" of DISK-READS-MANY
+    return _WHERE[mechanism].format(noun=noun)
 
 
 _WHERE = {
-    Mechanism.MANY: "each is fast, and there are too many",
-    Mechanism.ABOVE: "the disk answers sooner than these waits end",
+    Mechanism.MANY: "{noun} are fast, and there are too many of them",
+    Mechanism.ABOVE: "{noun} take longer than the disk needs for them",
     Mechanism.STOPPED: "somebody asks for the stops",
 }
 NEVER_MET = "Never met on real hardware: only recordings made for tests have shown it."

@@ -39,8 +39,9 @@ def find(finding_id: str) -> Rule:
     if rule := named(wanted):
         return rule
     # "FLUSH" resembles DISK-FLUSH-SLOW less than other short ids do: what holds the word comes first.
-    close = sorted((id for id in RULES if wanted and wanted in id), key=lambda id: (not id.startswith(wanted), id))
-    close += [id for id in difflib.get_close_matches(wanted, RULES, OFFERED, SIMILAR) if id not in close]
+    known = [*RULES, *(name for rule in RULES.values() for name in rule.names.values())]
+    close = sorted((id for id in known if wanted and wanted in id), key=lambda id: (not id.startswith(wanted), id))
+    close += [id for id in difflib.get_close_matches(wanted, known, OFFERED, SIMILAR) if id not in close]
     close += [name for name in difflib.get_close_matches(wanted.lower(), BY_NAME, OFFERED, SIMILAR) if not close]
     everything = "perfdiag-findings(7) and perfdiag-accounts(7) list all of them"
     hint = f"did you mean {' or '.join(close[:OFFERED])}?" if close else everything
