@@ -221,7 +221,7 @@ def _faster(report: Report, page: Page) -> list[Text]:
     first = can_be_faster(report)
     if first is None:
         return []
-    set_so = any(first.id in each.findings for each in report.unusual_settings)  # the second remedy sets that back
+    set_so = any(first.id in each.findings for each in report.unusual_settings)  # one of two remedies undoes it
     also = second_remedy(first, page) if set_so else None
     return [
         *remedy_lines(first.remedy[0], page, "FASTER   "),
