@@ -63,6 +63,14 @@ def test_a_group_at_its_limit_is_told_by_its_limit() -> None:
     assert "raise the memory limit" in found.remedies[0].text
 
 
+def test_the_limit_that_was_reached_is_the_one_to_raise() -> None:
+    """A larger memory.max changes nothing where memory.high is reached."""
+    (group,) = in_group(300 * PAGES, high=9)
+    limited = replace(group, version=2, high_bytes=100 * MIB, limit_bytes=400 * MIB)
+    (first, *_) = finding(known(reading().model(), memory_groups=[limited]), MISSES).remedies
+    assert first.text.startswith("raise memory.high of /sys/fs/cgroup/db (now 100 MiB)"), first.text
+
+
 def test_what_no_list_of_processes_shows_is_named() -> None:
     """Files left in a tmpfs took most of a limit: "use less memory", which the target's own figures did not show."""
     (group,) = in_group(300 * PAGES, max=9)

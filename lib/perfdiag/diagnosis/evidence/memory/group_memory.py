@@ -50,6 +50,9 @@ def limit_remedies(group: MemoryGroup | None) -> list[Remedy]:
     less = fix("use less memory in the group: fewer workers, smaller caches and heaps; or find the leak")
     if group is None:
         return [less]
+    if group.high_bytes and group.events.get("high") and not group.events.get("max"):
+        high = f"raise memory.high of {plain(group.path)} (now {size(group.high_bytes)})"
+        return [fix(f"{high} in its unit (MemoryHigh), container or pod"), less]
     if not group.limit_bytes or math.isinf(group.limit_bytes):
         return [fix(f"raise the memory limit of {plain(group.path)} in its unit, container or pod"), less]
     # No trial: an undo below the memory in use calls the OOM killer.
