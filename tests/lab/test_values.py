@@ -27,6 +27,7 @@ from live.test_disk import (  # noqa: F401
     test_completions_are_awaited,
     test_other_ways_to_read,
 )
+from live.test_failed_calls import test_every_try_is_counted  # noqa: F401
 from live.test_lives import (  # noqa: F401
     test_a_leader_that_ends_first,
     test_exec_by_a_thread,

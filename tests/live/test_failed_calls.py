@@ -9,9 +9,10 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.model.model import Model
+from perfdiag.recording import schema
 
 from live.support.calling import running_command, running_server
-from live.support.fixtures import Attach, Cleanup
+from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.model import model_of
 
 pytestmark = pytest.mark.quiet  # calls of others end what is looked at here
@@ -137,3 +138,11 @@ def test_results_are_not_read_any_more_where_there_are_very_many(
     model = model_of(attach(pid, duration_ns=2 * WINDOW_NS).wait())
     assert model.footer and model.footer.calls_watched_until_ns is not None
     assert model.footer.calls_watched_until_ns < model.header.start_ns + 2 * WINDOW_NS
+
+
+def test_every_try_is_counted(start: Start, record: Record) -> None:
+    recording, truth = record(start("retry"))
+    (line,) = recording.of(schema.FailedCall)
+    assert recording.footer.calls_watched_until_ns is None, "this host makes very many system calls"
+    assert (line.call, line.error, line.sleeps) == ("syscall:flock", errno.EAGAIN, truth["count"])
+    assert line.object.endswith(":retry.lock") and line.sum_ns == pytest.approx(truth["slept_ns"], rel=0.02)
