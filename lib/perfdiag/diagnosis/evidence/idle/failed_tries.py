@@ -75,7 +75,7 @@ def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries |
             continue
         # Threads that share a name share its lines: what others slept may be all that followed failures.
         others_ns = sum(thread.ns(account) for thread in model.threads if thread.comm == best.comm) - slept[best.comm]
-        watched = _watched(model)
+        watched = watched_part(model)
         if 0 < idle_policy.failed_tries_share * slept[best.comm] * watched <= best.sum_ns - others_ns * watched:
             return _found(model, best, account, slept[best.comm])
     return None
@@ -86,7 +86,7 @@ def _watched_ns(model: Model) -> int | None:
     return None if until is None else max(0, until - model.header.start_ns)
 
 
-def _watched(model: Model) -> float:
+def watched_part(model: Model) -> float:
     """Return the part of the window in which calls were watched."""
     ns = _watched_ns(model)
     return 1.0 if ns is None or not model.window_ns else min(1.0, ns / model.window_ns)
@@ -97,7 +97,7 @@ def _found(model: Model, line: schema.FailedCall, account: str, slept_ns: int) -
     return FailedTries(
         line=line,
         account=account,
-        ns=min(slept_ns, round(line.sum_ns / _watched(model))),
+        ns=min(slept_ns, round(line.sum_ns / watched_part(model))),
         watched_ns=_watched_ns(model),
         what=printable(line.file) or line.object.partition(" (inode ")[0],
         why=why,
