@@ -49,6 +49,14 @@ struct way_back {
 	__u32 freed; /* places of what lies between, as bits */
 };
 
+/* Is a segment that stands there of the same root as one that is appended? */
+static __always_inline bool is_same_root(const struct chain *chain, const struct kept_segment *kept,
+					 const struct segment *segment)
+{
+	return kept->object == segment->object && segment_way(kept).word == segment->way.word &&
+	       (!chain->of_peer || segment_tid(kept) == segment->tid);
+}
+
 /*
  * Looks at the segment so many before the last one; returns whether it is none of the same root, but lies between.
  * Global, so that the verifier walks it once and not in each turn.
@@ -68,7 +76,7 @@ __weak __noinline int look_back(struct chain *chain, struct segment *segment, st
 		return false;
 	before = &chain->segments[place];
 	way = segment_way(before);
-	if (before->object == segment->object && way.word == segment->way.word)
+	if (is_same_root(chain, before, segment))
 		return false;
 	begin = segment_begin(chain, before);
 	add_between(&on->between, way, merged_at(chain, merged_place(before)), on->end - begin, segment->way);
@@ -88,8 +96,7 @@ static __always_inline bool merge_back(struct chain *chain, const struct segment
 	if (back >= MERGED_OVER || back >= chain->valid || place >= CHAIN_SEGMENTS)
 		return false;
 	before = &chain->segments[place];
-	if (before->object != segment->object || segment_way(before).word != segment->way.word ||
-	    !merge(chain, before, &on->between, on->end, end))
+	if (!is_same_root(chain, before, segment) || !merge(chain, before, &on->between, on->end, end))
 		return false;
 	chain->used &= ~on->freed;
 	chain->last = place;

@@ -86,6 +86,7 @@ static __always_inline bool is_answer(__u32 class, __u32 error)
 	case ERANGE:
 	case ENOSYS:
 	case ENODATA:
+	case ENOMSG:
 	case ENOPROTOOPT:
 	case EOPNOTSUPP:
 	case EISCONN:
@@ -168,6 +169,19 @@ static __always_inline void keep_failed(struct task_struct *task, struct call *c
 	read_argument(failed, task, call);
 }
 
+/* What succeeds after all, or for something else, such as the next of several locks, is not what a thread sleeps for. */
+static __always_inline void forget_failed(struct task_struct *task, struct call *call)
+{
+	struct failed_call *failed;
+	__u64 number = call->number;
+
+	if (number >= 512 || call->i386 || !task->bpf_storage || ARGUMENT_KIND(call_arguments[number]) == ARGUMENT_NONE)
+		return;
+	failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
+	if (failed && failed->at && failed->call == call_object(call))
+		failed->at = 0;
+}
+
 /* A thread sleeps, and if it slept for the same call before, it tries that again and again. */
 static __always_inline void book_sleep(struct task_struct *task, struct call *call)
 {
@@ -179,7 +193,7 @@ static __always_inline void book_sleep(struct task_struct *task, struct call *ca
 
 	/* The last wait may be older than that failure, or another call's: a poll with a timeout of 0 does not wait. */
 	if (!record || record->waited_since < failed->at || record->last_syscall != (__u32)call->number ||
-	    ns < SHORTEST_SLEEP_NS)
+	    (record->account != ACCOUNT_WAIT_TIMER && record->account != ACCOUNT_WAIT_PARKED) || ns < SHORTEST_SLEEP_NS)
 		return;
 	__builtin_memcpy(key.comm, task->comm, sizeof(key.comm));
 	key.call = failed->call;
@@ -214,13 +228,15 @@ int BPF_PROG(failed_call, struct pt_regs *regs, long result)
 	__u32 class;
 
 	count_call();
-	if (result > 0 || result < -4095 || knobs.closing)
+	if (result < -4095 || knobs.closing)
 		return 0;
 	read_call(task, &call);
 	class = class_of(&call);
 	if (is_sleep(class, result))
 		book_sleep(task, &call);
-	else if (result && !is_answer(class, -result))
+	else if (result >= 0)
+		forget_failed(task, &call);
+	else if (!is_answer(class, -result))
 		keep_failed(task, &call, -result);
 	return 0;
 }

@@ -48,6 +48,7 @@ static __always_inline struct record *peer_of(struct task_struct *task)
 static __always_inline struct record *begin_peer(struct task_struct *task, __u64 now)
 {
 	struct record *peer;
+	struct chain *chain;
 
 	if (peer_threads >= PEER_THREADS)
 		return NULL;
@@ -63,6 +64,9 @@ static __always_inline struct record *begin_peer(struct task_struct *task, __u64
 	peer->tgid = task->tgid;
 	peer->since = now;
 	begin_chain(task, now);
+	chain = chain_of(task);
+	if (chain)
+		chain->of_peer = 1;
 	peer->start = now;
 	__sync_fetch_and_add(&peer_threads, 1);
 	return peer;

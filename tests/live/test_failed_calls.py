@@ -114,6 +114,16 @@ print(0""",
     assert not recorded(attach, pid).failed_calls
 
 
+def test_what_succeeds_for_the_next_of_several_is_not_waited_for(
+    tmp_path: Path, cleanup: Cleanup, attach: Attach
+) -> None:
+    """Workers take the first slot that is free, do their work, and pause."""
+    free = f"third = open(path + '.free', 'w'); fcntl.flock(third, fcntl.LOCK_EX); third.close(); {SLEEP}"
+    text = TRY_AGAIN.format(tries=LOCK, sleeps=free)
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
+    assert not recorded(attach, pid).failed_calls
+
+
 def test_one_failure_is_not_tried_again(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
     """A program that looks for its locale in vain, and then sleeps, does not wait for that."""
     text = TRY_AGAIN.format(tries="pause_s > 1 or os.stat(path + '.missing')", sleeps=f"{SLEEP}; pause_s = 2")

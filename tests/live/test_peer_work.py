@@ -122,6 +122,17 @@ def test_whom_the_server_waits_for(cleanup: Cleanup, attach: Attach) -> None:
     assert f"({pid}) waits for python" in headline and f"({behind}), which sleeps in sleeps" in headline
 
 
+def test_one_in_between_that_works_as_well_is_not_taken_for_the_one_behind(cleanup: Cleanup, attach: Attach) -> None:
+    """Its own millisecond took the time of whom it waits for, which is in the same account."""
+    behind, port = server(cleanup, "computes")
+    text = SERVER.replace("upstream.sendall", "hashlib.sha256(b'x' * 1_000_000).digest(); upstream.sendall", 1)
+    between, own = cleanup.enter_context(running_server(text.format(ms=ANSWER_MS), "asks", "", port))
+    client, _ = cleanup.enter_context(running_server(CLIENT, "", own, 0))
+    model = model_of(attach(client, duration_ns=2_000_000_000).wait())
+    own_ns, behind_ns = (seen_ns(model, "net.receive", "cpu.user", pid) for pid in (between, behind))
+    assert behind_ns > max(5 * own_ns, 0.5 * model.ns("net.receive")), model.peer_waits
+
+
 def test_calls_of_an_event_loop(cleanup: Cleanup, attach: Attach) -> None:
     pid, port = server(cleanup, "sleeps")
     loop, own = cleanup.enter_context(running_server(LOOP, port))

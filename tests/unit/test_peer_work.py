@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from perfdiag.diagnosis.rule import Mechanism, Severity
 from perfdiag.recording import schema
@@ -104,6 +105,15 @@ def test_an_event_loop_is_not_accused_of_what_it_does_for_others_while_its_own_p
 def test_a_server_of_datagrams_that_waits_for_anybody_is_idle(object: str) -> None:
     found = finding(meanwhile(asking(), "net.receive", 5.5, root_object=object).model(), NET)
     assert found.headline.endswith("cache (77) waits for events itself")
+
+
+def test_who_wakes_a_thread_that_waits_for_another_ones_answer_is_not_the_one_that_answers() -> None:
+    """A feed pushes each 20 ms while an event loop waits for an answer of 300 ms."""
+    builder = meanwhile(asking(), "cpu.user", 5.5, root_pid=88, root_comm="feed", root_tid=88)
+    feed = builder.model().peer_waits[0].line
+    builder = meanwhile(asking(), "wait.timer", 5.5, account="wait.events")
+    builder.line(msgspec.structs.replace(feed, peer_pid=88, peer_comm="feed"))
+    assert finding(builder.model(), NET).headline == "127.0.0.1:6379 answers slowly: cache (77) sleeps"
 
 
 def test_one_that_waits_for_an_answer_of_the_target_is_not_accused() -> None:

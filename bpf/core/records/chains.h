@@ -70,10 +70,12 @@ struct reason {
  * by whoever wakes it.
  */
 struct chain {
-	__u64 end;   /* of the last segment; a thread that runs has run since then */
-	__u16 last;  /* place of the last segment */
-	__u16 valid; /* how many there are */
-	__u32 used;  /* which of `merged`, as bits */
+	__u64 end;     /* of the last segment; a thread that runs has run since then */
+	__u16 last;    /* place of the last segment */
+	__u16 valid;   /* how many there are */
+	__u32 used;    /* which of `merged`, as bits */
+	__u32 of_peer; /* it is asked who was in a root, so roots of two threads are two */
+	__u32 padding;
 	struct kept_segment segments[CHAIN_SEGMENTS];
 	struct merged merged[CHAIN_MERGED + 1];
 	struct reason reasons[CHAIN_REASONS];
@@ -87,6 +89,11 @@ static inline __u32 segment_place(const struct chain *chain, __u32 back)
 	__u32 place = chain->last + CHAIN_SEGMENTS - back;
 
 	return place < CHAIN_SEGMENTS ? place : place - CHAIN_SEGMENTS;
+}
+
+static inline __u32 segment_tid(const struct kept_segment *kept)
+{
+	return kept->when & ((1 << KEPT_TID_BITS) - 1);
 }
 
 static inline __u64 segment_begin(const struct chain *chain, const struct kept_segment *kept)
@@ -118,7 +125,7 @@ static inline void read_segment(const struct chain *chain, __u32 place, struct s
 	*segment = (struct segment){ .begin = segment_begin(chain, kept),
 				     .object = kept->object,
 				     .way = segment_way(kept),
-				     .tid = kept->when & ((1 << KEPT_TID_BITS) - 1) };
+				     .tid = segment_tid(kept) };
 	if (merged <= CHAIN_UNKNOWN)
 		segment->merged = chain->merged[merged];
 }

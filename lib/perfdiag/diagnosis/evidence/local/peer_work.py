@@ -5,7 +5,7 @@ wait for in turn. So a peer on this host that answers slowly is told with its ow
 itself accuses nobody: it may wait for a peer of its own, or, as the target, for work.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perfdiag.common.by_key import sums_by_key
@@ -118,9 +118,13 @@ def of_waits(model: Model, rows: Sequence[Row]) -> PeerWork | None:
 
     Of waits in poll() the recorder knows no socket at their end, but calls that were answered meanwhile it does.
     """
-    ns = total_ns(rows)
-    known = _work(model, {(row.account, row.key) for row in rows}, ns)
-    return known or _work(model, {(CALLS, row.key) for row in rows}, ns)
+    ns, keys = total_ns(rows), {row.key for row in rows}
+    # Who else wakes a thread that waits for answers in poll() is not the one that gives them.
+    answer = {
+        each.line.peer_pid for each in model.peer_waits if each.line.account == CALLS and each.line.object in keys
+    }
+    known = _work(model, {(row.account, row.key) for row in rows}, ns, answer)
+    return known or _work(model, {(CALLS, key) for key in keys}, ns)
 
 
 def of_calls(model: Model, object: str, ns: int) -> PeerWork | None:
@@ -128,8 +132,10 @@ def of_calls(model: Model, object: str, ns: int) -> PeerWork | None:
     return _work(model, {(CALLS, object)}, ns)
 
 
-def _work(model: Model, places: set[tuple[str, str]], whole_ns: int) -> PeerWork | None:
-    known = [each for each in model.peer_waits if (each.line.account, each.line.object) in places]
+def _work(model: Model, places: set[tuple[str, str]], whole_ns: int, only: Collection[int] = ()) -> PeerWork | None:
+    """Return what is known of waits at some places, if that is enough; only: processes that count, () is all."""
+    at = [each for each in model.peer_waits if (each.line.account, each.line.object) in places]
+    known = [each for each in at if not only or each.line.peer_pid in only]
     ns = sum(each.line.sum_ns for each in known)
     if not ns or ns < local_policy.peer_seen_share * whole_ns:
         return None

@@ -142,7 +142,7 @@ def waits_for(model: Model, connections: Connections, rows: list[Row]) -> PeerWa
         sum(line.connects for line in calls),
         sum(line.unawaited for line in calls),
         sum(line.unawaited_ns or 0 for line in calls),
-        may_acknowledge(model, calls),
+        may_acknowledge(model, calls) and not any(line.object in keys for line in model.named_calls),
     )
 
 
