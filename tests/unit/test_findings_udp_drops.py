@@ -127,8 +127,8 @@ def test_sleeps_that_end_in_no_question_are_its_own(builder: Builder) -> None:
 
 @pytest.mark.parametrize(
     "builder",
-    [resender(0), resender(9, sent=5), resender(arrived=2000), resender(sent=709)],
-    ids=["none", "few", "others get more", "its peers may have dropped them"],
+    [resender(0), resender(9, sent=5), resender(arrived=2000), resender(sent=709), resender(sent=0)],
+    ids=["none", "few", "others get more", "its peers may have dropped them", "it only receives"],
 )
 def test_what_the_namespace_dropped_may_be_others(builder: Builder) -> None:
     assert not [each for each in outcomes(builder.model(), ID) if not isinstance(each, Silence)]

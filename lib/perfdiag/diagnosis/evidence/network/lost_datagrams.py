@@ -38,7 +38,8 @@ def lost_datagrams(model: Model) -> Lost | None:
     dropped = model.facts.network_delta("Udp.RcvbufErrors") or 0
     dropped -= sum((model.facts.udp_drops or {}).values())  # of sockets that live on: they are told apart
     arrived = model.facts.network_delta("Udp.InDatagrams")
-    of_others = arrived is None or 2 * received < arrived or dropped <= sent
+    # Sockets of the target that only receive are among those that live on; one that asks may be made for each question.
+    of_others = arrived is None or 2 * received < arrived or not sent or dropped <= sent
     few = dropped < max(network_policy.udp_drops, network_policy.udp_drops_share * (dropped + received))
     return None if few or of_others or model.host else Lost(dropped, received, _asking_again(model, min(dropped, sent)))
 
