@@ -150,8 +150,8 @@ def test_results_are_not_read_any_more_where_there_are_very_many(
     assert model.footer.calls_watched_until_ns < model.header.start_ns + 2 * WINDOW_NS
 
 
-def test_every_try_is_counted(start: Start, record: Record) -> None:
-    recording, truth = record(start("retry"))
+def test_every_try_is_counted(start: Start, record: Record, tmp_path: Path) -> None:
+    recording, truth = record(start("retry", "--file", tmp_path / "retry.lock"))
     (line,) = recording.of(schema.FailedCall)
     assert recording.footer.calls_watched_until_ns is None, "this host makes very many system calls"
     assert (line.call, line.error, line.sleeps) == ("syscall:flock", errno.EAGAIN, truth["count"])
