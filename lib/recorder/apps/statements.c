@@ -16,19 +16,11 @@
 static struct bpf_link *links[LINKS_MAX];
 static size_t link_count;
 
-static struct probe_state *state_of(struct recorder *recorder, const struct bpf_program *program)
-{
-	for (size_t i = 0; i < probes_count(); i++)
-		if (recorder->probes[i].program == program)
-			return &recorder->probes[i];
-	return NULL;
-}
-
 /* By the descriptor: the file at the path can be another one, or none that is seen from here. */
 static int attach(struct recorder *recorder, struct bpf_program *program, int fd, uint64_t offset)
 {
 	bool at_return = !strcmp(bpf_program__section_name(program), "uretprobe");
-	struct probe_state *state = state_of(recorder, program);
+	struct probe_state *state = probe_state_of(recorder, program);
 	char path[64];
 
 	if (link_count == LINKS_MAX || bpf_program__fd(program) < 0 || !state)

@@ -67,14 +67,6 @@ const char *needs_guests(struct recorder *recorder, enum probe_stage stage)
 	return NULL;
 }
 
-static struct probe_state *state_of(const struct recorder *recorder, const struct bpf_program *program)
-{
-	for (size_t i = 0; i < probes_count(); i++)
-		if (recorder->probes[i].program == program)
-			return &recorder->probes[i];
-	return NULL;
-}
-
 /* It was refused, or could not be attached; not: the kernel has no such hook. */
 static bool has_failed(const struct probe_state *state)
 {
@@ -85,7 +77,8 @@ static bool has_failed(const struct probe_state *state)
 static const char *lack_of_either(const struct recorder *recorder, const struct bpf_program *one,
 				  const struct bpf_program *other)
 {
-	const struct probe_state *states[] = { state_of(recorder, one), other ? state_of(recorder, other) : NULL };
+	const struct probe_state *states[] = { probe_state_of(recorder, one),
+					       other ? probe_state_of(recorder, other) : NULL };
 	static char reason[128];
 
 	for (size_t i = 0; i < 2; i++) {
@@ -127,7 +120,7 @@ const char *needs_both_ways(struct recorder *recorder, enum probe_stage stage)
 const char *needs_functions(struct recorder *recorder, enum probe_stage stage)
 {
 	/* It stands before them all in the table, so that it is known here whether there is one. */
-	const struct probe_state *tracepoint = state_of(recorder, recorder->skeleton->progs.sk_data_ready);
+	const struct probe_state *tracepoint = probe_state_of(recorder, recorder->skeleton->progs.sk_data_ready);
 	const struct bpf_program *senders[] = { recorder->skeleton->progs.inet_sendmsg,
 						recorder->skeleton->progs.inet6_sendmsg,
 						recorder->skeleton->progs.unix_stream_sendmsg };
@@ -138,7 +131,7 @@ const char *needs_functions(struct recorder *recorder, enum probe_stage stage)
 		return NOT_MISSED;
 	/* Requests that are seen coming, and never answered, would be worse than none. */
 	for (size_t i = 0; i < sizeof(senders) / sizeof(*senders); i++)
-		if (has_failed(state_of(recorder, senders[i])))
+		if (has_failed(probe_state_of(recorder, senders[i])))
 			return "the kernel refused another program of it";
 	return needs_both_ways(recorder, stage);
 }
@@ -150,7 +143,7 @@ void probes_forgive_tracepoints(struct recorder *recorder)
 						 recorder->skeleton->progs.sk_data_ready };
 
 	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++)
-		state_of(recorder, replaced[i])->reason[0] = '\0';
+		probe_state_of(recorder, replaced[i])->reason[0] = '\0';
 }
 
 /* Who is told what to follow may be told to follow all, or a group. */

@@ -118,6 +118,14 @@ struct probe_state *probes_create(void)
 	return states;
 }
 
+struct probe_state *probe_state_of(const struct recorder *recorder, const struct bpf_program *program)
+{
+	for (size_t i = 0; i < PROBES; i++)
+		if (recorder->probes[i].program == program)
+			return &recorder->probes[i];
+	return NULL;
+}
+
 /* NULL, or why it is not needed. */
 static const char *not_needed(struct recorder *recorder, const struct probe_state *state, enum probe_stage stage)
 {
@@ -250,15 +258,13 @@ int probes_attach(struct recorder *recorder)
 /* What it has counted so far stays. */
 void probes_end_failed_calls(struct recorder *recorder)
 {
-	for (size_t i = 0; i < PROBES; i++) {
-		struct probe_state *state = &recorder->probes[i];
+	struct probe_state *state = probe_state_of(recorder, recorder->skeleton->progs.failed_call);
 
-		if (state->program != recorder->skeleton->progs.failed_call || !state->link)
-			continue;
-		bpf_link__destroy(state->link);
-		state->link = NULL;
-		recorder->calls_watched_until_ns = now_ns();
-	}
+	if (!state || !state->link)
+		return;
+	bpf_link__destroy(state->link);
+	state->link = NULL;
+	recorder->calls_watched_until_ns = now_ns();
 }
 
 /* Many threads share one budget: about 800 stacks a second while all of them wait. */

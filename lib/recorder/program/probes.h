@@ -34,6 +34,7 @@ static inline bool probe_is_on(const struct probe_state *state)
 
 size_t probes_count(void);
 struct probe_state *probes_create(void);
+struct probe_state *probe_state_of(const struct recorder *recorder, const struct bpf_program *program);
 bool probe_is_iterator(const struct probe_state *state);
 bool probe_is_called(const struct probe_state *state);
 bool probe_is_in_programs(const struct probe_state *state); /* its place is in a program of the target */
