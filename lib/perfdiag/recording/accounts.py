@@ -226,6 +226,7 @@ ACCOUNTS: tuple[Account, ...] = (
 
 # Accounts that many modules ask for.
 PARKED = "wait.parked"
+TIMER = "wait.timer"
 PIPE = "ipc.pipe"
 OF_CPUS = ("cpu.", "runq.")  # how accounts begin of who has a CPU, or waits for one
 

@@ -13,9 +13,7 @@ from perfdiag.diagnosis.significance import brief
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import PARKED
-
-TIMER = "wait.timer"
+from perfdiag.recording.accounts import PARKED, TIMER
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from perfdiag.model.stacks.symbols import SLEEPS_OF_C, is_named, symbol_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.stopped_threads import VM_THREAD
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import TIMER
 
-TIMER, CHILD = "wait.timer", "wait.child"
+CHILD = "wait.child"
 _TALKS = ("net.receive", "net.send", "net.accept", "ipc.pipe", "ipc.unix", "wait.events")
 
 

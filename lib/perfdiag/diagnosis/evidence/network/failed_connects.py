@@ -5,7 +5,6 @@ from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.idle.sleeps import sleeps_in
 from perfdiag.diagnosis.evidence.network.connect_attempts import ID, Connects
 from perfdiag.diagnosis.evidence.requests.calls import longer
-from perfdiag.diagnosis.evidence.requests.polling import TIMER
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, network_policy
@@ -13,6 +12,7 @@ from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechan
 from perfdiag.diagnosis.significance import brief, duration, fix, together
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import REST
+from perfdiag.recording.accounts import TIMER
 
 
 def failed_at_once(model: Model, connects: Connects) -> Outcome | None:

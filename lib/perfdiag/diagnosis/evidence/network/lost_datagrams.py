@@ -11,8 +11,8 @@ from perfdiag.diagnosis.evidence.network.delayed_acks import RECEIVE
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording.accounts import TIMER
 
-TIMER = "wait.timer"
 DIRECTIONS = ("datagram", "datagram_port")
 _SLEEPS = {"do_nanosleep", "hrtimer_nanosleep"}  # poll() with a timeout ends in neither
 
@@ -50,6 +50,3 @@ def _asking_again(model: Model, most: int) -> list[ThreadLedger]:
     chosen = {stack.tid for stack in model.wait_stacks(TIMER) if _SLEEPS & set(stack.kernel)}
     found = [thread for thread in model.threads if thread.ns(TIMER) and thread.ns(RECEIVE) and thread.tid not in chosen]
     return found if sum(thread.accounts[TIMER].count for thread in found) <= most else []
-
-
-__all__ = ["TIMER", "Lost", "lost_datagrams"]

@@ -9,8 +9,8 @@ from perfdiag.diagnosis.significance import duration, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording.accounts import TIMER
 
-TIMER = "wait.timer"
 _SHOWN = 2
 
 

@@ -12,9 +12,9 @@ from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
 from perfdiag.diagnosis.significance import fix, percent, plain
 from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
-from perfdiag.recording.accounts import OF_CPUS
+from perfdiag.recording.accounts import OF_CPUS, TIMER
 
-TIMER, EVENTS = "wait.timer", "wait.events"
+EVENTS = "wait.events"
 LONGEST_HEADLINE = 110  # characters, as a report has room for
 LONGEST_STATEMENT = 48
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.idle.call_errors import name_of
-from perfdiag.diagnosis.evidence.idle.failed_tries import TIMER, FailedTries, failed_tries, watched_part
+from perfdiag.diagnosis.evidence.idle.failed_tries import FailedTries, failed_tries, watched_part
 from perfdiag.diagnosis.evidence.idle.sleeps import sleep, sleeps_in
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, idle_policy
@@ -12,7 +12,7 @@ from perfdiag.diagnosis.rule import Check, Confidence, Evidence, Finding, Mechan
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
-from perfdiag.recording.accounts import PARKED
+from perfdiag.recording.accounts import PARKED, TIMER
 
 ID = "CALL-RETRIED"
 _BY_HAND = "by hand: strace -f -Z -p PID"

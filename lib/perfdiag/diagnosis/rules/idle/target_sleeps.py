@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.fix_checks import less
-from perfdiag.diagnosis.evidence.idle.sleeps import TIMER, sleep
+from perfdiag.diagnosis.evidence.idle.sleeps import sleep
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import duration, fix
 from perfdiag.model.model import Model
+from perfdiag.recording.accounts import TIMER
 
 ID = "TARGET-SLEEPS"
 

@@ -19,7 +19,6 @@ from perfdiag.diagnosis.evidence.requests.calls import (
     of_requests_ns,
     severity,
 )
-from perfdiag.diagnosis.evidence.requests.polling import TIMER
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
@@ -45,6 +44,7 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST
+from perfdiag.recording.accounts import TIMER
 
 
 @rule(

@@ -8,7 +8,7 @@ from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.datagram_drops import BUFFER, LARGER, why_dropped
 from perfdiag.diagnosis.evidence.network.datagrams import datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import RECEIVE
-from perfdiag.diagnosis.evidence.network.lost_datagrams import TIMER, Lost, lost_datagrams
+from perfdiag.diagnosis.evidence.network.lost_datagrams import Lost, lost_datagrams
 from perfdiag.diagnosis.evidence.peers import connections_of
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
@@ -16,6 +16,7 @@ from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import claims_of, duration, fault, fix, total_ns
 from perfdiag.model.model import Model, Row
+from perfdiag.recording.accounts import TIMER
 
 ID, PROBE = "NET-UDP-DROPS", "/proc/PID/net/udp"
 

@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.idle.sleeps import sleeps_in
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
-from perfdiag.diagnosis.evidence.requests.polling import TIMER, Polling, polling
+from perfdiag.diagnosis.evidence.requests.polling import Polling, polling
 from perfdiag.diagnosis.evidence.requests.timed_out_waits import all_wait_at_once, timed_out
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, requests_policy
@@ -30,7 +30,7 @@ from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.thread_accounts import ThreadLedger
-from perfdiag.recording.accounts import PARKED
+from perfdiag.recording.accounts import PARKED, TIMER
 
 _SLEEPS = (
     "do not sleep while a request waits, nor while holding a lock; instead of polling with a pause,"
