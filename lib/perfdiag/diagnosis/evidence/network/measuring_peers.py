@@ -1,4 +1,4 @@
-"""What to run to see why a peer is slow."""
+"""What to run to see who a peer is, and why it is slow."""
 
 from collections.abc import Sequence
 
@@ -17,6 +17,13 @@ def measure(peers: Sequence[Peer]) -> str:
     host = "on this host" if peers[0].local else f"on {plain(peers[0].address)}"
     which = "one of them" if len(peers) > 1 else "the peer"
     return f"measure {which}, {host}: perfdiag latency --port {peers[0].port}"
+
+
+def show_other_end(peers: Sequence[Peer]) -> str:
+    """Return the command that shows who is at the other end, and whether an answer is due."""
+    if len(peers) == 1 and peers[0].local:
+        return f"see who answers there: ss -ltnp sport = :{peers[0].port}"
+    return "see what was sent last: ss -tnpi (lastsnd)"
 
 
 def measure_called(model: Model, call: Exchange) -> Remedy:

@@ -14,34 +14,25 @@ from perfdiag.diagnosis.evidence.local.slow_peers import (
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
-from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of, lengths, telling
+from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of
 from perfdiag.diagnosis.evidence.network.given_up_calls import given_up_calls
 from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting
-from perfdiag.diagnosis.evidence.network.measuring_peers import measure
+from perfdiag.diagnosis.evidence.network.measuring_peers import measure, show_other_end
+from perfdiag.diagnosis.evidence.network.peer_judgement import judged
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
-from perfdiag.diagnosis.evidence.network.send_buffers import larger_buffer
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.network.waits_for_the_end import waits_for_the_end
-from perfdiag.diagnosis.evidence.peers import ACCOUNTS, Connections, Peer, connections_of, lost_between, peer_of
+from perfdiag.diagnosis.evidence.peers import ACCOUNTS, Connections, connections_of, lost_between, peer_of
 from perfdiag.diagnosis.evidence.requests.unread_time import hold_loops, hold_readers
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import (
-    Confidence,
-    Evidence,
-    Finding,
-    Mechanism,
-    Outcome,
-    Remedy,
-    Severity,
-    rule,
-)
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     brief,
@@ -57,13 +48,10 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.request_time import PEERS
-from perfdiag.recording import schema
 
 _DO_NOT_BLOCK = fix(
     "do not wait for it in the thread that reads requests: make the call without blocking, or in another thread"
 )
-
-_KEEP = fix("keep connections open between calls: a session, a pool, keep-alive (of nginx: keepalive in upstream)")
 _AWAIT = fix("do not block in the event loop: await the call, or make it in a worker thread")
 
 
@@ -161,7 +149,7 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     work = of_waits(model, group)
     if other := _given_up(model, found) or _silent(model, found, sent, group, work):
         return other
-    severity, claim, remedies, mechanism, headline = _judgement(model, found)
+    severity, claim, remedies, mechanism, headline = judged(model, found)
     holds = _holding(model, found, group) if found.slow else None
     if found.slow and not holds and (known := _told_by_its_work(model, found, group, work)):
         return known
@@ -262,7 +250,7 @@ def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row], w
         came, may = "it asked for nothing meanwhile", "work or for one long answer"
         if found.one_way or nothing_came(model, group):
             came, may = "nothing came", "work or for an answer"
-        look = f"{_look(found.peers)}; or {measure(found.peers)}"
+        look = f"{show_other_end(found.peers)}; or {measure(found.peers)}"
         return silent(model, group, found.name, look, came=came, may=may)
     if found.perhaps_acknowledges and found.slow:
         came = f"half of that in waits of {about(found.typical_ns)}"
@@ -316,78 +304,3 @@ def _perhaps_own(model: Model, connections: Connections, keys: set[str]) -> str:
     if not near or not serving or model.host or (listeners and listeners.complete):
         return ""
     return f"it is unknown whether {subject(model)} itself answers there: ss -ltnp sport = :{near[0]}"
-
-
-def _judgement(model: Model, found: PeerWaits) -> tuple[Severity, str, list[Remedy], Mechanism, str]:
-    """Return what the waits for a peer mean, and what to do."""
-    name, typical = found.name, about(found.typical_ns)
-    answers, takes = found.agreeing("answers"), found.agreeing("takes")
-    remedies = _remedies(found)
-    if found.connects_anew:
-        made = f"{plural(found.connects, 'connection')} for {plural(found.answers or 0, 'answer')}"
-        return (
-            fault(model, sum(row.distribution.sum_ns for row in found.rows if row.account == "net.connect")),
-            f"{name} {answers} fast ({typical}), but {subject(model)} makes {made}: each costs a round trip, and one or"
-            " two more with TLS.",
-            [_KEEP, *remedies],
-            Mechanism.MANY,
-            f"Calls to {brief(name)} make new connections all the time: {made}",
-        )
-    sending = [row for row in found.rows if row.account == "net.send"]
-    sent_ns = total_ns(sending)
-    if 2 * sent_ns > total_ns(found.rows) and not found.late_after_sending and _own_buffer(found.sockets):
-        return (
-            Severity.INFO,
-            f"Sending to {name} waits for room in the own send buffer ({duration(sent_ns)}): the buffer is"
-            " too small for the round trip, or the reader takes data at this rate.",
-            [larger_buffer(model), *remedies],
-            Mechanism.LIMIT,
-            f"Sending to {brief(name)} waits for room in the own send buffer",
-        )
-    if not found.slow and not found.late_after_sending:
-        return (
-            Severity.INFO,
-            f"{name} {answers} fast ({typical}), but there are many waits ({found.waits.count:,}).",
-            remedies,
-            Mechanism.MANY,
-            f"{brief(name)} {answers} fast, but threads wait for {found.agreeing('it')} often",
-        )
-    severity = fault(model, round(found.taken_ns * found.beyond))
-    if len(sending) == len(found.rows):
-        claim = f"{name} {takes} data slowly: half of the waiting time is in waits of {typical}."
-        return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} {takes} data slowly"
-    if found.like_delayed:
-        claim = (
-            f"{name} {answers} slowly, or one side writes in small pieces and the other's kernel acknowledges them 40"
-            f" ms late; both are as likely. Half of the waiting time is in waits of {lengths(found.rows)}."
-        )
-        late = f"{found.agreeing('acknowledges')} small writes late"
-        return severity, claim, [telling(), *remedies], Mechanism.SLOW, f"{brief(name)} {answers} slowly, or {late}"
-    each_ns, whole = (found.typical_ns, "waiting time") if found.slow else (found.answer_ns, "waiting for answers")
-    way_ns = found.round_trip_ns
-    beyond = f", {about(each_ns - way_ns)} more than the round trip" if way_ns is not None else ""
-    claim = f"{name} {answers} slowly: half of the {whole} is in waits of {about(each_ns)}{beyond}."
-    return severity, claim, remedies, Mechanism.SLOW, f"{brief(name)} {answers} slowly"
-
-
-def _own_buffer(sockets: list[schema.Socket]) -> bool:
-    """Return whether most waits in send had room in the windows of peer and path, but none in the own buffer."""
-    return sum(socket.waits_buffer for socket in sockets) > sum(
-        socket.waits_receiver + socket.waits_congestion for socket in sockets
-    )
-
-
-def _look(peers: list[Peer]) -> str:
-    """Return the command that shows who is at the other end, and whether an answer is due."""
-    local = len(peers) == 1 and peers[0].local
-    if local:
-        return f"see who answers there: ss -ltnp sport = :{peers[0].port}"
-    return "see what was sent last: ss -tnpi (lastsnd)"
-
-
-def _remedies(found: PeerWaits) -> list[Remedy]:
-    where = fix(measure(found.peers))
-    fewer = fix("ask for the same in fewer round trips: batches, pipelining, a cache, a join instead of a loop")
-    if not found.slow:
-        return [fewer, where]
-    return [where] if found.few_or_long else [where, fewer]
