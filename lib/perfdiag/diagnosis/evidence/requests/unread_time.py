@@ -5,6 +5,7 @@ from collections.abc import Collection
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.requests.calls import spread, without_time
+from perfdiag.diagnosis.evidence.requests.server_settings import limit_of_requests
 from perfdiag.diagnosis.policy import general_policy, requests_policy
 from perfdiag.diagnosis.rule import Check, Claim, Evidence, Silence
 from perfdiag.diagnosis.significance import duration, percent
@@ -15,15 +16,6 @@ from perfdiag.model.requests.serving_threads import Servers
 from perfdiag.recording.accounts import phrase_of
 
 SHOWN = 3  # accounts of readers
-# What limits the connections, or the requests at a time, of servers, by the name of their processes.
-_LIMITS = {
-    "apache2": "MaxRequestWorkers",
-    "haproxy": "maxconn",
-    "httpd": "MaxRequestWorkers",
-    "lighttpd": "server.max-connections",
-    "memcached": "its limit of connections (-c)",
-    "nginx": "worker_connections",
-}
 
 
 def unread_ns(time: RequestTime, part: float) -> int:
@@ -45,8 +37,7 @@ def not_accepted_ns(model: Model) -> int:
 
 def find_limit(model: Model) -> str:
     """Return the remedy where a limit keeps an idle reader from listening: with its name, where the server is known."""
-    readers = {thread.comm for thread in model.threads if thread.requests_read}
-    known = _LIMITS.get(next(iter(readers)), "") if len(readers) == 1 else ""
+    known = limit_of_requests(model)
     anywhere = (
         "find the limit in the configuration (maxconn, worker_connections, MaxRequestWorkers, open files), raise it"
     )

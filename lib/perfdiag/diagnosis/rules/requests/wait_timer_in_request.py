@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
 from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
 from perfdiag.diagnosis.evidence.requests.polling import Polling, polling
+from perfdiag.diagnosis.evidence.requests.server_settings import delays_of_requests
 from perfdiag.diagnosis.evidence.requests.timed_out_waits import all_wait_at_once, timed_out
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, requests_policy
@@ -41,13 +42,6 @@ _OWN_POOL = (
     "find out what they wait for: if tasks of a pool wait for other tasks of the same pool, run those in a pool of"
     " their own"
 )
-# Settings by which servers delay requests, by the name of their processes.
-_RATES = {
-    "haproxy": "inspect-delay and tarpit",
-    "nginx": "limit_rate and limit_req",
-    "squid": "delay_pools",
-    "vsftpd": "local_max_rate and anon_max_rate",
-}
 _DELAYS = (
     "find what delays requests in code and configuration: a limit on their rate, a pause before a retry, a sleep in a"
     " handler, polling; or a wake-up that does not come, so that only a timeout makes a thread look"
@@ -173,8 +167,7 @@ def _remedies(
 
 def _delays(model: Model) -> list[Remedy]:
     """Return what delays requests of an event loop: settings of a known server first."""
-    readers = {thread.comm for thread in model.threads if thread.requests_read}
-    settings = _RATES.get(next(iter(readers)), "") if len(readers) == 1 else ""
+    settings = delays_of_requests(model)
     known = [fix(f"look for {settings} in its configuration, and raise or remove them")] if settings else []
     return [*known, fix(_DELAYS)]
 
