@@ -20,7 +20,7 @@ struct failed_call {
 	__u32 padding_behind;
 };
 
-/* Sleeps that followed such a call: by thread name, as a program that is started anew for each try is another process. */
+/* Sleeps that followed such a call: by thread name, as a pool whose threads all fail is told in one line. */
 struct failed_call_key {
 	char comm[COMM_BYTES];
 	__u64 call;
