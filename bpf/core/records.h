@@ -279,6 +279,7 @@ struct fold {
 };
 
 #include "core/records/operations.h"
+#include "core/records/own_costs.h"
 #include "core/records/failed_calls.h"
 #include "core/records/databases.h"
 #include "core/records/devices.h"

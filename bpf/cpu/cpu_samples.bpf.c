@@ -13,6 +13,7 @@
  *         within one (subinterpreters).
  */
 #include "app/script_frames.bpf.h"
+#include "core/own_costs.bpf.h"
 #include "wait/call.bpf.h"
 #include "wait/peer_record.bpf.h"
 
@@ -50,8 +51,7 @@ static __always_inline void begin_timer(struct cpu_state *cpu)
 		cpu->timer_start = bpf_ktime_get_ns();
 }
 
-SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
+static __always_inline int note_timer(void *ctx, const struct hrtimer *timer)
 {
 	struct task_struct *task;
 	struct record *record;
@@ -97,6 +97,12 @@ int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 	event->stack_offset = (__u64)user_stack(task) % STACK_PAGE;
 	bpf_ringbuf_submit(event, gather());
 	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
+{
+	return TIMED(TIMED_TICK, note_timer(ctx, timer));
 }
 
 SEC("tp_btf/hrtimer_expire_exit")

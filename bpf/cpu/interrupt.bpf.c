@@ -9,7 +9,7 @@
  *         wait/peer_time.bpf.h).  Nor see the entry code of an interrupt and inter-processor interrupts: they stay in
  *         cpu.*, and so does the local timer, but for what cpu_samples times.
  */
-#include "core/maps.bpf.h"
+#include "core/own_costs.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -18,8 +18,7 @@ char LICENSE[] SEC("license") = "GPL";
  * it is, an exit that is missed hides the wakers on its CPU until the next one.
  */
 
-SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(irq_handler_entry)
+static __always_inline int enter_interrupt(void)
 {
 	struct cpu_state *cpu = this_cpu();
 
@@ -31,8 +30,13 @@ int BPF_PROG(irq_handler_entry)
 	return 0;
 }
 
-SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(irq_handler_exit)
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_handler_entry)
+{
+	return TIMED(TIMED_INTERRUPT, enter_interrupt());
+}
+
+static __always_inline int leave_interrupt(void)
 {
 	struct cpu_state *cpu = this_cpu();
 
@@ -46,8 +50,13 @@ int BPF_PROG(irq_handler_exit)
 	return 0;
 }
 
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(softirq_entry, unsigned int vector)
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_handler_exit)
+{
+	return TIMED(TIMED_INTERRUPT, leave_interrupt());
+}
+
+static __always_inline int enter_softirq(unsigned int vector)
 {
 	struct cpu_state *cpu = this_cpu();
 
@@ -61,8 +70,13 @@ int BPF_PROG(softirq_entry, unsigned int vector)
 	return 0;
 }
 
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(softirq_exit)
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, unsigned int vector)
+{
+	return TIMED(TIMED_INTERRUPT, enter_softirq(vector));
+}
+
+static __always_inline int leave_softirq(void)
 {
 	struct cpu_state *cpu = this_cpu();
 	__u64 ns, nested;
@@ -77,4 +91,10 @@ int BPF_PROG(softirq_exit)
 	cpu->irq_ns += ns > nested ? ns - nested : 0;
 	cpu->softirq_start = 0;
 	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_exit)
+{
+	return TIMED(TIMED_INTERRUPT, leave_softirq());
 }

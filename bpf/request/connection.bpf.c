@@ -15,6 +15,7 @@
  *         or held back; before Linux 6.3 see what is sent by sendfile(), or what a thread gets by a call that it
  *         waited in before this was attached.
  */
+#include "core/own_costs.bpf.h"
 #include "request/socket_events.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -22,66 +23,65 @@ char LICENSE[] SEC("license") = "GPL";
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(sock_recv_length, struct sock *sock, int length, int flags)
 {
-	return received(sock, length, flags);
+	return TIMED(TIMED_RECEIVED, received(sock, length, flags));
 }
 
 SEC("fexit/inet_recvmsg")
 int BPF_PROG(inet_recvmsg, struct socket *socket, void *message, __u64 size, int flags, int length)
 {
-	return received(socket->sk, length, flags);
+	return TIMED(TIMED_RECEIVED, received(socket->sk, length, flags));
 }
 
 SEC("fexit/inet6_recvmsg")
 int BPF_PROG(inet6_recvmsg, struct socket *socket, void *message, __u64 size, int flags, int length)
 {
-	return received(socket->sk, length, flags);
+	return TIMED(TIMED_RECEIVED, received(socket->sk, length, flags));
 }
 
 SEC("fexit/unix_stream_recvmsg")
 int BPF_PROG(unix_stream_recvmsg, struct socket *socket, void *message, __u64 size, int flags, int length)
 {
-	return received(socket->sk, length, flags);
+	return TIMED(TIMED_RECEIVED, received(socket->sk, length, flags));
 }
 
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(sock_send_length, struct sock *sock, int length, int flags)
 {
-	return sent(sock, length);
+	return TIMED(TIMED_SENT, sent(sock, length));
 }
 
 SEC("fexit/inet_sendmsg")
 int BPF_PROG(inet_sendmsg, struct socket *socket, void *message, __u64 size, int length)
 {
-	return sent(socket->sk, length);
+	return TIMED(TIMED_SENT, sent(socket->sk, length));
 }
 
 SEC("fexit/inet6_sendmsg")
 int BPF_PROG(inet6_sendmsg, struct socket *socket, void *message, __u64 size, int length)
 {
-	return sent(socket->sk, length);
+	return TIMED(TIMED_SENT, sent(socket->sk, length));
 }
 
 SEC("fexit/unix_stream_sendmsg")
 int BPF_PROG(unix_stream_sendmsg, struct socket *socket, void *message, __u64 size, int length)
 {
-	return sent(socket->sk, length);
+	return TIMED(TIMED_SENT, sent(socket->sk, length));
 }
 
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(sk_data_ready, struct sock *sock)
 {
-	return is_readable(sock);
+	return TIMED(TIMED_READABLE, is_readable(sock));
 }
 
 SEC("fentry/sock_def_readable")
 int BPF_PROG(sock_def_readable, struct sock *sock)
 {
-	return is_readable(sock);
+	return TIMED(TIMED_READABLE, is_readable(sock));
 }
 
 /* Before TCP looks at it, a segment on a connection that is established: what it acknowledges makes room to send. */
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(tcp_probe, struct sock *sock)
+static __always_inline int note_segment(struct sock *sock)
 {
 	struct connection *connection;
 
@@ -91,6 +91,12 @@ int BPF_PROG(tcp_probe, struct sock *sock)
 	if (connection)
 		note_room(sock, connection, bpf_ktime_get_ns());
 	return 0;
+}
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(tcp_probe, struct sock *sock)
+{
+	return TIMED(TIMED_ROOM, note_segment(sock));
 }
 
 /* No more is sent: all that was asked there is answered, though its end is still to come. */

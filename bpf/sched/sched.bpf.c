@@ -13,6 +13,7 @@
 #include "app/script_frames.bpf.h"
 #include "sched/switch.bpf.h"
 #include "wait/peer_waker.bpf.h"
+#include "core/own_costs.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -229,8 +230,7 @@ static __always_inline bool is_open(struct record *record)
 	return record && record->start && record->state != STATE_CLOSED;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task_struct *next)
+static __always_inline void note_switch(void *ctx, struct task_struct *prev, struct task_struct *next, bool preempted)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct cpu_state *cpu = this_cpu();
@@ -256,6 +256,14 @@ int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task
 		cpu->follows = record != NULL;
 		note_runner(cpu, next, record, now);
 	}
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempted, struct task_struct *prev, struct task_struct *next)
+{
+	begin_timed(TIMED_SWITCH);
+	note_switch(ctx, prev, next, preempted);
+	end_timed(TIMED_SWITCH);
 	return 0;
 }
 
@@ -297,15 +305,14 @@ static __always_inline bool is_handed_on(__u32 account)
  * is handed on is written here, too: one waker at a time holds the task's pi_lock.  Nothing else of a record is ever
  * written by somebody else.
  */
-SEC("tp_btf/sched_waking")
-int BPF_PROG(sched_waking, struct task_struct *task)
+static __always_inline void note_waking(struct task_struct *task)
 {
 	struct record *record = record_of(task) ?: peer_of(task);
 	struct task_struct *waker;
 	struct cpu_state *cpu;
 
 	if (!record)
-		return 0;
+		return;
 	waker = bpf_get_current_task_btf();
 	cpu = this_cpu();
 	record->waker = cpu && cpu->interrupts ? 0 : waker->pid; /* a timer or a packet, not whom it interrupted */
@@ -325,5 +332,13 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 
 		barrier_var(said); /* or no register is set for it, and Linux 6.1 finds what happens to stand there */
 	}
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *task)
+{
+	begin_timed(TIMED_WAKING);
+	note_waking(task);
+	end_timed(TIMED_WAKING);
 	return 0;
 }

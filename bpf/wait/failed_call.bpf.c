@@ -11,6 +11,7 @@
  *         sleep the last one counts.
  */
 #include <linux/errno.h>
+#include "core/own_costs.bpf.h"
 #include "wait/call.bpf.h"
 #include "wait/file.bpf.h"
 
@@ -220,8 +221,7 @@ static __always_inline void book_sleep(struct task_struct *task, struct call *ca
 	failed->slept_ns = 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(failed_call, struct pt_regs *regs, long result)
+static __always_inline int note_end(long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call call;
@@ -239,4 +239,10 @@ int BPF_PROG(failed_call, struct pt_regs *regs, long result)
 	else if (!is_answer(class, -result))
 		keep_failed(task, &call, -result);
 	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(failed_call, struct pt_regs *regs, long result)
+{
+	return TIMED(TIMED_FAILED_CALL, note_end(result));
 }

@@ -66,6 +66,8 @@ struct options {
 	bool no_request_names; /* requests are told by port alone */
 	bool no_apps;	       /* nothing is read of programs: counters, waits */
 	bool host;	       /* all tasks are followed */
+	bool has_max_cost;
+	uint32_t max_cost_ppm; /* what the programs may take of the target's CPU time, in parts per million */
 	int control_fd;	       /* -1: none */
 	const char *script;    /* records instead of the own programs; NULL: none */
 	const char *engine;    /* or the script that is for this one, or for any where they cannot; NULL: none */
@@ -109,10 +111,12 @@ struct recorder {
 	uint64_t row_bytes;		    /* of thread rows in this interval */
 	uint64_t next_rows_ns, next_series_ns, next_names_ns, next_sweep_ns;
 	uint64_t switches; /* sum of the records' sequences in the last snapshot: the same while no thread runs */
+	uint64_t ran_ns;   /* CPU time of the target, in the last snapshot that was not torn */
 	bool running;	   /* in the last snapshot a thread ran or could have run */
 	bool waiting;	   /* in the last snapshot a thread waited for more than work */
 	bool awake;	   /* EVENT_AWAKE came */
 	int ring_fd;
+	uint32_t stacks_one_of;		 /* of so many one is taken; 0: none */
 	uint64_t calls_watched_until_ns; /* the results of system calls; 0: all of the window, or not at all */
 	const char *reason;
 	struct lack lack; /* what keeps it from recording; not told yet */
@@ -129,13 +133,15 @@ uint64_t probes_tick_ns(void);
 int probes_sweep(struct recorder *recorder);
 void probes_meet(struct recorder *recorder, pid_t tid);	 /* as a sweep, of one thread that may be gone */
 void probes_end_failed_calls(struct recorder *recorder); /* the host makes too many calls */
-int probes_meet_peers(struct recorder *recorder);	 /* that the kernel side has asked for */
+bool probes_watch_failed_calls(const struct recorder *recorder);
+int probes_meet_peers(struct recorder *recorder); /* that the kernel side has asked for */
 void probes_pace_stacks(struct recorder *recorder);
-int probes_gather_reasons(struct recorder *recorder); /* of living threads, into the map of all */
-int probes_left_unread_fd(struct recorder *recorder); /* struct left_unread, one after the other */
-int probes_chains_fd(struct recorder *recorder);      /* struct chain_copy, likewise */
-int probes_snapshot_fd(struct recorder *recorder);    /* an iterator over struct record, to be read and closed */
-void probes_write(struct recorder *recorder);	      /* the header's "probes" */
+void probes_thin_stacks(struct recorder *recorder, uint32_t one_of); /* 0: none is taken any more */
+int probes_gather_reasons(struct recorder *recorder);		     /* of living threads, into the map of all */
+int probes_left_unread_fd(struct recorder *recorder);		     /* struct left_unread, one after the other */
+int probes_chains_fd(struct recorder *recorder);		     /* struct chain_copy, likewise */
+int probes_snapshot_fd(struct recorder *recorder); /* an iterator over struct record, to be read and closed */
+void probes_write(struct recorder *recorder);	   /* the header's "probes" */
 void probes_detach(struct recorder *recorder);
 
 /* cost.c */

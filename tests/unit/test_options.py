@@ -20,6 +20,7 @@ OPTIONS = dict.fromkeys(("name", "port", "unit", "container", "cgroup", "duratio
     "stacks": False,
     "no_request_names": False,
     "no_apps": False,
+    "max_cost": None,
     "engine": "libbpf",
 }
 

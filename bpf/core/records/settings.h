@@ -55,7 +55,7 @@ struct knobs {
 	__u32 swept;	     /* later: the pids of the targets may be others' by now */
 	__u32 host;	     /* all tasks are followed (target/host_mode.bpf.h) */
 	__u32 left_out[2];   /* processes that are perfdiag itself, and their children; 0: none */
-	__u32 tick_stride;   /* of so many ticks of a CPU one takes a stack */
+	__u32 tick_stride;   /* later: of so many ticks of a CPU one takes a stack */
 	__u32 meeting;	     /* later: one that has woken up is asked for, whatever it does by now */
 	__u32 meets_later;   /* out: this kernel cannot give a record to a task that wakes */
 	__u32 sees_guests;   /* later: vm/vm_exit.bpf.c is attached, a virtual CPU's time in its guest is exact */

@@ -58,6 +58,7 @@ class Window:
     host: bool = False  # all tasks instead of a target
     asked: str = ""  # how the target was chosen, fit to be shown: kept in the recording
     apps: bool = True  # counters of the programs that targets run are read
+    max_cost_ppm: int | None = None  # what its programs may take of the target's CPU time, in parts per million
 
 
 class Recorder:
@@ -105,6 +106,7 @@ class Recorder:
         orders += ["only"] * window.only + ["stacks"] * window.stacks + [f"duration {window.duration_ns}"]
         orders += ["no-request-names"] * (not window.request_names)
         orders += ["no-apps"] * (not window.apps)
+        orders += [f"max-cost {window.max_cost_ppm}"] if window.max_cost_ppm is not None else []
         orders += [f"slo {window.slo_ns}"] if window.slo_ns else []
         orders += [f"slo {limit_ns} {name}" for name, limit_ns in window.slo_names.items()]
         orders += [f"asked {window.asked}"] if window.asked else []

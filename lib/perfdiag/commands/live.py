@@ -16,7 +16,8 @@ def measure(wanted: Wanted, window: Window, path: str | None, presentation: Pres
     if path == "-":
         raise UsageError("--record -: standard output is for the report", "give a file")
     with reporting.destination(presentation) as destination:
-        made = session.run(wanted, window, path, command_stdout_fd=2)
+        budgeted = window if window.host else settings.with_budget(window, config)
+        made = session.run(wanted, budgeted, path, command_stdout_fd=2)
 
         def report() -> int:
             with made.recorder.recording() as recording:

@@ -12,6 +12,7 @@ from perfdiag.capture.progress import be_quiet
 from perfdiag.capture.recorder import Window
 from perfdiag.capture.target import Wanted
 from perfdiag.commands import candidates
+from perfdiag.common.config import parts_per_million
 from perfdiag.common.errors import UsageError
 from perfdiag.common.text import printable
 from perfdiag.model.waits.receiving_calls import CALL
@@ -71,6 +72,20 @@ class Objective(Duration):
         if not limit_ns:
             self.fail(f"{printable(value)!r}: everything takes longer than that", param, ctx)
         return name.strip() or None, limit_ns
+
+
+class Percent(click.ParamType):  # type: ignore[type-arg]  # generic only from click 8.4 on
+    """A percentage such as 2% or 0.5, in parts per million."""
+
+    name = "percent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return parts_per_million(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Decimal(click.IntRange):
@@ -159,6 +174,13 @@ _TARGET_OPTIONS = (
     ),
     request_names_option,
     apps_option,
+    click.option(
+        "--max-cost",
+        type=Percent(),
+        metavar="PERCENT",
+        help="What measuring may take of the CPU time that the target uses, such as 2%. Beyond that, perfdiag gives up"
+        " what it can, the dearest first, but never the accounts of time; the report says what.  [default: 25%]",
+    ),
     click.option(
         "--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample; --full prints them."
     ),
@@ -290,6 +312,7 @@ def wanted_and_window(options: dict[str, Any]) -> tuple[Wanted, Window]:
         request_names,
         asked=wanted.words,
         apps=not options["no_apps"],
+        max_cost_ppm=options["max_cost"],
     )
     return wanted, window
 
@@ -299,8 +322,8 @@ def _check_script(wanted: Wanted, options: dict[str, Any]) -> None:
     engine = f"--engine {options['engine']}"
     if wanted.command:
         raise UsageError(f"{engine} records a running process, not a COMMAND", "start it, and give its --pid")
-    for option in ("slo", "stacks", "no_request_names"):
-        if options[option]:
+    for option in ("slo", "stacks", "no_request_names", "max_cost"):
+        if options[option] not in (None, False, ()):
             raise UsageError(f"{engine} does not know --{option.replace('_', '-')}", "leave it out")
 
 

@@ -6,7 +6,7 @@ import click
 
 from perfdiag.capture import session
 from perfdiag.capture.progress import be_quiet, tell
-from perfdiag.commands import candidates
+from perfdiag.commands import candidates, settings
 from perfdiag.commands.options import TargetCommand, quiet_option, target_options, wanted_and_window
 from perfdiag.common.text import typed_path
 
@@ -31,6 +31,7 @@ def command(path: str, quiet: bool, **options: Any) -> int:
     if quiet:
         be_quiet()
     wanted, window = wanted_and_window(options)
+    window = settings.with_budget(window, settings.load())
     made = session.run(wanted, window, path, command_stdout_fd=2 if path == "-" else 1)
 
     def check() -> None:

@@ -1,6 +1,7 @@
 """The configuration: /etc/perfdiag/config.toml, then the user's own, which wins key by key.
 
 runbook_url = "https://wiki.example/perfdiag/{id}" # link to more about a finding
+max_cost = "2%" # what measuring may take of the CPU time of the target
 [thresholds]
 disk.timeout_ns = 500_000_000 # instead of the default (perfdiag explain --thresholds)
 
@@ -9,6 +10,7 @@ The files are read with the rights of the caller, and errors quote them.
 
 import errno
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +25,7 @@ from perfdiag.common.text import printable
 
 SYSTEM_FILE = Path("/etc/perfdiag/config.toml")
 LIMIT_BYTES = 1 << 16
+DEFAULT_MAX_COST_PPM = 250_000  # what keeps nginx, pgbench and a ping-pong whole: perfdiag-latency(8)
 LINE_LIMIT_BYTES = 1_000  # a key of n parts, all on one line, takes n * n steps
 Accepted = Callable[[str, object], int | float]  # the value of a threshold; raises ValueError with the reason
 DEADLINE_S = 0.5  # a home directory may lie on a dead server: the report must not wait for it
@@ -37,6 +40,7 @@ class Config:
     """What can be configured; every key has a default."""
 
     runbook_url: str | None = None  # holds "{id}"
+    max_cost_ppm: int | None = None  # of the target's CPU time, in parts per million
     thresholds: Mapping[str, int | float] = field(default_factory=dict)  # that the user set, by full name
     left_out: tuple[str, ...] = ()  # files that did not answer in time, a sentence each
 
@@ -58,6 +62,7 @@ def load(paths: list[Path] | None = None, *, accepted: Accepted) -> Config:
     Raises ConfigError for a file that cannot be read, is not TOML or has invalid keys.
     """
     runbook_url: str | None = None
+    max_cost_ppm: int | None = None
     thresholds: dict[str, int | float] = {}
     left_out: list[str] = []
     for path in files() if paths is None else paths:
@@ -68,6 +73,8 @@ def load(paths: list[Path] | None = None, *, accepted: Accepted) -> Config:
             table = tomllib.loads(content.decode())
             _check_keys(shown, table)
             runbook_url = _runbook_url(shown, table) or runbook_url
+            given = _max_cost_ppm(shown, table)
+            max_cost_ppm = max_cost_ppm if given is None else given
             thresholds |= _thresholds(shown, table, accepted)
         except (FileNotFoundError, NotADirectoryError):
             continue  # also in the home of somebody else, as under sudo, or after su without a dash
@@ -89,7 +96,7 @@ def load(paths: list[Path] | None = None, *, accepted: Accepted) -> Config:
             raise ConfigError(
                 f"{shown}: cannot be read: {error.strerror}", HINTS.get(error.errno or 0, hint)
             ) from error
-    return Config(runbook_url, thresholds, tuple(left_out))
+    return Config(runbook_url, max_cost_ppm, thresholds, tuple(left_out))
 
 
 def _check_lines(path: str, content: bytes) -> None:
@@ -100,8 +107,32 @@ def _check_lines(path: str, content: bytes) -> None:
 
 
 def _check_keys(path: str, table: dict[str, Any]) -> None:
-    for key in table.keys() - {"runbook_url", "thresholds"}:
-        raise ConfigError(f"{path}: unknown key {printable(key)!r}", "the keys are runbook_url and thresholds")
+    for key in table.keys() - {"runbook_url", "max_cost", "thresholds"}:
+        raise ConfigError(
+            f"{path}: unknown key {printable(key)!r}", "the keys are runbook_url, max_cost and thresholds"
+        )
+
+
+def parts_per_million(percent: str) -> int:
+    """Return what "2%", "2 %", "0.5" or "0.5%" means in parts per million. Raises ValueError."""
+    match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,4})?|\.[0-9]{1,4}) ?%?", percent)
+    if match is None or float(match[1]) > 100:
+        raise ValueError(f"{printable(percent)!r} is not a percentage from 0% to 100%")
+    return round(float(match[1]) * 10_000)
+
+
+def _max_cost_ppm(path: str, table: dict[str, Any]) -> int | None:
+    """Return the budget of one file, None without one."""
+    if "max_cost" not in table:
+        return None
+    value = table["max_cost"]
+    hint = 'write it like max_cost = "2%"'
+    if not isinstance(value, str):
+        raise ConfigError(f"{path}: max_cost must be a text", hint)
+    try:
+        return parts_per_million(value)
+    except ValueError as error:
+        raise ConfigError(f"{path}: max_cost: {error}", hint) from error
 
 
 def _runbook_url(path: str, table: dict[str, Any]) -> str | None:

@@ -46,6 +46,7 @@ _AS_RECORDED = (
     "devices",
     "events",
     "footer",
+    "given_up",
     "interpreters",
     "named_calls",
     "peer_stacks",

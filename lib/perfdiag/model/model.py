@@ -158,6 +158,7 @@ class Model:
     requests_left: Sequence[schema.RequestLeft] = ()  # that had arrived and were not read when the window ended
     silent: Sequence[schema.Silent] = ()  # connections that nobody used, and that may hold a question
     applications: Sequence[schema.Application] = ()
+    given_up: Sequence[schema.GivenUp] = ()  # to keep the budget, in the order of time
     interpreters: Sequence[schema.Interpreter] = ()
     statements: Sequence[schema.Statement] = ()
     sql_calls: Sequence[schema.SqlCall] = ()

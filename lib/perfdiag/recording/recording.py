@@ -45,6 +45,7 @@ LISTS: dict[type[schema.Line], str] = {
     schema.Calibration: "calibrations",
     schema.Operation: "operations",
     schema.Event: "events",
+    schema.GivenUp: "given_up",
 }
 PLACES: Mapping[type[schema.Line], str] = LISTS | {
     schema.Detail: "details",
@@ -101,6 +102,7 @@ class Recording:
     calibrations: list[schema.Calibration] = field(default_factory=list)
     operations: list[schema.Operation] = field(default_factory=list)
     events: list[schema.Event] = field(default_factory=list)
+    given_up: list[schema.GivenUp] = field(default_factory=list)
     footer: schema.Footer | None = None
     problems: list[str] = field(default_factory=list)  # one a bad line, for people
     bad_lines: int = 0  # may be more than `problems` tells

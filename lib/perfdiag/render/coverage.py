@@ -9,7 +9,7 @@ from perfdiag.diagnosis.policy import general_policy
 from perfdiag.recording.schema import NO_TIME_LOST
 from perfdiag.render import lost_records
 from perfdiag.render.layout import HEADING, Page, Section, pad
-from perfdiag.report.contract import Program, Report
+from perfdiag.report.contract import Cost, GivenUp, Program, Report
 
 _LEAST_NS = 1_000_000_000  # of a window shorter than that the recorder's begin and end would be a share of
 _KINDS = 3  # of losses that a line names
@@ -133,7 +133,26 @@ def _cost(report: Report) -> str:
     else:
         took = f"{fine_share(cost.cpu_ns / window_ns)} of one CPU"
     slowed = f"; its probes take {fine_share(cost.of_target)} of the target's CPU time" if cost.of_target else ""
-    return f"recorder {took}, BPF programs {inside}; memory {memory}{slowed}"
+    return f"recorder {took}, BPF programs {inside}; memory {memory}{slowed}{_budget(cost)}"
+
+
+def _budget(cost: Cost) -> str:
+    """Return whether the budget was kept, and what was given up for it."""
+    if cost.max_share is None:
+        return ""
+    if cost.share is None:
+        kept = "not measured"
+    else:
+        kept = f"{'kept' if cost.kept else 'NOT KEPT'} at {fine_share(cost.share)}"
+    steps = ", ".join(map(_step, cost.given_up))
+    given_up = f"; given up: {steps}" if steps else ""
+    return f"; budget {100 * cost.max_share:g} % of the target's CPU time: {kept}{given_up}"
+
+
+def _step(step: GivenUp) -> str:
+    part = f"all but one in {count(step.one_of)} of " if step.one_of else ""
+    shares = [fine_share(each) for each in (step.share_before, step.share_after) if each is not None]
+    return f"{part}{step.what} after {duration(step.after_ns)} ({' -> '.join(shares) or 'not measured'})"
 
 
 def _ran(program: Program) -> str:

@@ -13,13 +13,13 @@ from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis import rule as found
 from perfdiag.diagnosis.engine import Diagnosis
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.settings.unusual_settings import with_settings
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
 from perfdiag.report import account_tables, contract, header, relevance, requests, stacks, thresholds
 from perfdiag.report.contract import Report
+from perfdiag.report.cost import cost
 from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
 from perfdiag.report.java_machines import java_machines
@@ -75,7 +75,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         checked=_checked(diagnosis),
         not_measured=_not_measured(model, diagnosis),
         coverage=_coverage(model),
-        cost=_cost(model),
+        cost=cost(model),
         host=header.host(model),
         versions=_versions(model),
     )
@@ -224,18 +224,6 @@ def _coverage(model: Model) -> contract.Coverage:
         ],
         complete=coverage.complete,
         contradictions=[_text(text) for text in coverage.contradictions],
-    )
-
-
-def _cost(model: Model) -> contract.Cost | None:
-    cost, samples = model.cost, CpuSamples(model)
-    if cost is None:
-        return None
-    return contract.Cost(
-        cpu_ns=cost.cpu_ns,
-        rss_bytes=cost.resident_bytes,
-        probes=[contract.Program(name=_text(p.name), runs=p.runs, ns=p.ns) for p in cost.programs],
-        of_target=samples.recording.share if samples.count else None,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from perfdiag.common.text import printable
-from perfdiag.common.units import count, duration, plural
+from perfdiag.common.units import count, duration, fine_share, plural
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.local.crashes import crashes
 from perfdiag.diagnosis.evidence.network.own_queues import on_purpose
@@ -16,6 +16,7 @@ from perfdiag.diagnosis.rule import Finding
 from perfdiag.diagnosis.settings.unusual_settings import explained, unusual_settings
 from perfdiag.diagnosis.significance import percent
 from perfdiag.model.builder import UNLISTED
+from perfdiag.model.coverage.budget import budget_text, is_kept
 from perfdiag.model.model import Host, Model
 from perfdiag.recording.schema.limits import RECORDER
 from perfdiag.report import contract
@@ -141,7 +142,7 @@ def notes(model: Model) -> list[str]:
     elif short:
         found.append(f"ended early: {duration(model.window_ns)} of {duration(asked_ns)}")
     found += _processes(model) if model.host is None else _everyone(model.host)
-    found += _slowed(model)
+    found += _slowed(model) + _over_budget(model)
     found += [crashed.words] if (crashed := crashes(model)) else []
     found += [text] if (text := on_purpose(model)) else []
     found += without_match(model)
@@ -179,6 +180,15 @@ def _slowed(model: Model) -> list[str]:
         return []
     without = "" if model.header.options.no_apps else f" (without them: {again(model, '--no-apps')})"
     return [f"SLOWED by perfdiag: its probes take {percent(probes.share)} of CPU time{without}"]
+
+
+def _over_budget(model: Model) -> list[str]:
+    """Return that the budget was not kept, though all was given up that can be."""
+    cost, ppm = model.cost, model.header.options.max_cost_ppm
+    if cost is None or ppm is None or is_kept(cost, model.header.options) is not False:
+        return []
+    took = fine_share((cost.kept_ns or 0) / (cost.kept_of_ns or 1))
+    return [f"OVER BUDGET: measuring takes {took} of the target's CPU time, more than --max-cost {budget_text(ppm)}"]
 
 
 def _by_name(comms: list[str]) -> str:

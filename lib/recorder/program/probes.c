@@ -174,6 +174,7 @@ static void fill_knobs(struct recorder *recorder)
 	knobs->sees_sql = !options->no_request_names && !options->no_apps;
 	knobs->operations = options->slo_ns || limits_of_calls(options);
 	knobs->stack_period_ns = STACK_PERIOD_NS;
+	knobs->tick_stride = recorder->stacks_one_of = 1;
 	knobs->tick_ns = probes_tick_ns();
 	knobs->left_out[0] = getpid();
 	knobs->left_out[1] = options->control_fd >= 0 ? getppid() : 0;
@@ -255,6 +256,13 @@ int probes_attach(struct recorder *recorder)
 	return 0;
 }
 
+bool probes_watch_failed_calls(const struct recorder *recorder)
+{
+	const struct probe_state *state = probe_state_of(recorder, recorder->skeleton->progs.failed_call);
+
+	return state && state->link;
+}
+
 /* What it has counted so far stays. */
 void probes_end_failed_calls(struct recorder *recorder)
 {
@@ -270,7 +278,20 @@ void probes_end_failed_calls(struct recorder *recorder)
 /* Many threads share one budget: about 800 stacks a second while all of them wait. */
 void probes_pace_stacks(struct recorder *recorder)
 {
-	recorder->skeleton->bss->knobs.stack_period_ns = STACK_PERIOD_NS * (1 + recorder->living / 16);
+	uint64_t period_ns = STACK_PERIOD_NS * (1 + recorder->living / 16) * recorder->stacks_one_of;
+
+	recorder->skeleton->bss->knobs.stack_period_ns = period_ns ?: INT64_MAX;
+}
+
+/* Each that is taken stands for so many more. */
+void probes_thin_stacks(struct recorder *recorder, uint32_t one_of)
+{
+	struct knobs *knobs = &recorder->skeleton->bss->knobs;
+
+	knobs->all_stacks = 0;
+	knobs->tick_stride = one_of ? knobs->tick_stride / recorder->stacks_one_of * one_of : UINT32_MAX;
+	recorder->stacks_one_of = one_of;
+	probes_pace_stacks(recorder);
 }
 
 static void write_probe(struct json *json, const struct probe *probe, const char *hook, bool attached,

@@ -185,12 +185,19 @@ void rows_exited(struct recorder *recorder, struct record *record, bool process_
 	fold_one(recorder, record);
 }
 
+static uint64_t ran_ns(const struct account_sum *sums)
+{
+	return sums[ACCOUNT_CPU_USER].ns + sums[ACCOUNT_CPU_KERNEL].ns + sums[ACCOUNT_CPU_IRQ].ns +
+	       sums[ACCOUNT_VM_GUEST].ns + sums[ACCOUNT_VM_EXIT].ns;
+}
+
 static void write_interval(struct recorder *recorder, uint64_t at, uint64_t threads, uint64_t wall_ns,
 			   struct account_sum *sums)
 {
 	struct json *json = &recorder->json;
 
 	sums_add(sums, recorder->exited_sums);
+	recorder->ran_ns = ran_ns(sums);
 	json_open(json, "interval");
 	json_u64(json, "at_ns", at);
 	json_u64(json, "threads", threads);

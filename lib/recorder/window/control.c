@@ -118,6 +118,18 @@ static int take_limit(struct options *options, const char *text)
 	return 0;
 }
 
+/* In parts per million. */
+static int take_max_cost(struct options *options, const char *text)
+{
+	uint64_t ppm;
+
+	if (take_number(text, &ppm) || ppm > 1000000)
+		return -EINVAL;
+	options->has_max_cost = true;
+	options->max_cost_ppm = ppm;
+	return 0;
+}
+
 /* "HIERARCHY ID PARENT NAME"; a name may hold blanks, and begin with them. */
 static int take_group(const char *text, struct group *ret)
 {
@@ -161,6 +173,8 @@ static int obey(struct options *options, struct output *output, const char *line
 		return take_number(line + 9, &options->duration_ns);
 	if (!strncmp(line, "slo ", 4))
 		return take_limit(options, line + 4);
+	if (!strncmp(line, "max-cost ", 9))
+		return take_max_cost(options, line + 9);
 	if (!strncmp(line, "asked ", 6))
 		return take_asked(options, line + 6);
 	if (!strcmp(line, "only"))

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/privileges.h"
 #include "recorder.h"
+#include "window/budget.h"
 #include "perfdiag.skel.h"
 
 static uint64_t realtime_ns(void)
@@ -105,6 +106,8 @@ int header_write(struct recorder *recorder)
 		json_bool(json, "no_request_names", true);
 	if (options->no_apps)
 		json_bool(json, "no_apps", true);
+	if (options->has_max_cost)
+		json_u64(json, "max_cost_ppm", options->max_cost_ppm);
 	if (options->slo_ns)
 		json_u64(json, "slo_ns", options->slo_ns);
 	limits_write(json, options);
@@ -168,6 +171,7 @@ void footer_write(struct recorder *recorder)
 	json_u64(json, "cpu_ns", used_cpu_ns() - cpu_before_ns);
 	if (resident)
 		json_u64(json, "resident_bytes", resident);
+	budget_write(recorder);
 	cost_write(recorder);
 	json_end(json);
 	json_write(json, &recorder->output);

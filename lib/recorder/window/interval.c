@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <time.h>
 #include "facts/facts.h"
+#include "window/budget.h"
 #include "window/interval.h"
 #include "perfdiag.skel.h"
 
@@ -31,6 +32,7 @@ void interval_begin(struct recorder *recorder)
 {
 	recorder->next_rows_ns = recorder->start_ns + THREAD_ROWS_NS;
 	recorder->next_series_ns = recorder->start_ns + SERIES_NS;
+	budget_begin(recorder);
 }
 
 static int take_rows(struct recorder *recorder, uint64_t begin)
@@ -117,6 +119,7 @@ int interval_take(struct recorder *recorder, uint64_t *next)
 	}
 	take_names(recorder, now_ns());
 	cost_next(recorder);
+	budget_look(recorder);
 	probes_pace_stacks(recorder);
 	if (begin - recorder->start_ns > 60 * NS_PER_SECOND)
 		interval = larger(interval, NS_PER_SECOND);

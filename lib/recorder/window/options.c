@@ -22,6 +22,7 @@ static const char usage[] =
 	"  --slo [NAME=]NS    time requests, and system calls as operations, those over NS with their ledger;\n"
 	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
 	"  --no-request-names keep none, tell requests by port; and no statements that are sent\n"
+	"  --max-cost PERCENT what the programs may take of the target's CPU time; they are thinned to keep it\n"
 	"  --no-apps          read nothing of Java virtual machines, PostgreSQL and MariaDB\n"
 	"  --control FD       take orders from this socket\n"
 	"  --script FILE      let this script record\n"
@@ -58,6 +59,17 @@ static int add_target(struct options *options, const char *text)
 	return 0;
 }
 
+static int take_max_cost(struct options *options, const char *text)
+{
+	double percent;
+
+	if (parse_number("max-cost", text, 100, &percent))
+		return -EINVAL;
+	options->has_max_cost = true;
+	options->max_cost_ppm = percent * 10000 + 0.5;
+	return 0;
+}
+
 static int add_limit(struct options *options, char *text)
 {
 	char *equals = strrchr(text, '=');
@@ -83,6 +95,7 @@ enum {
 	OPTION_SLO,
 	OPTION_NO_REQUEST_NAMES,
 	OPTION_NO_APPS,
+	OPTION_MAX_COST,
 	OPTION_CONTROL,
 	OPTION_SCRIPT,
 	OPTION_SCRIPTS,
@@ -106,6 +119,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 						      { "no-request-names", no_argument, NULL,
 							OPTION_NO_REQUEST_NAMES },
 						      { "no-apps", no_argument, NULL, OPTION_NO_APPS },
+						      { "max-cost", required_argument, NULL, OPTION_MAX_COST },
 						      { "control", required_argument, NULL, OPTION_CONTROL },
 						      { "script", required_argument, NULL, OPTION_SCRIPT },
 						      { "scripts", required_argument, NULL, OPTION_SCRIPTS },
@@ -144,6 +158,7 @@ int options_parse(struct recorder *recorder, int argc, char **argv)
 		case OPTION_SLO: err = add_limit(options, optarg); break;
 		case OPTION_NO_REQUEST_NAMES: options->no_request_names = true; break;
 		case OPTION_NO_APPS: options->no_apps = true; break;
+		case OPTION_MAX_COST: err = take_max_cost(options, optarg); break;
 		case OPTION_CONTROL: options->control_fd = number; break;
 		case OPTION_SCRIPT: options->script = optarg; break;
 		case OPTION_SCRIPTS: options->scripts = optarg; break;

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "facts/facts.h"
 #include "rows/host_mode.h"
+#include "window/budget.h"
 #include "window/interval.h"
 #include "base/privileges.h"
 #include "base/process_files.h"
@@ -258,6 +259,7 @@ int window_record(struct recorder *recorder, int signals)
 	if (err)
 		return err;
 	cost_end(recorder);
+	budget_end(recorder);
 	err = interval_sweep_due(recorder) == UINT64_MAX ? 0 : interval_sweep(recorder);
 	because_end(recorder);
 	err = rows_interval(recorder, true, true) ?: err;

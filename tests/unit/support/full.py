@@ -50,6 +50,7 @@ class Full:
         yield from self.named_calls()
         yield from self.peers()
         yield from self.failed_calls()
+        yield from self.given_up()
         yield from self.others()
         yield from self.facts()
 
@@ -224,6 +225,13 @@ class Full:
                 "type": "failed_call", "comm": f"job-{number}", "pid": 100 + number, "call": "syscall:linkat",
                 "error": 1 + number % 130, "sleeps": 1000, "sum_ns": 12_345_678, "max_ns": 2_345_678,
                 "file": f"{number:044}",
+            }  # fmt: skip
+
+    def given_up(self) -> Iterator[dict[str, Any]]:
+        for number in range(32):
+            yield {
+                "type": "given_up", "at_ns": 10**15, "feature": "requests", "one_of": 2**number, "cost_ns": 12_345_678,
+                "of_ns": 123_456_789, "cost_after_ns": 12_345_678, "of_after_ns": 123_456_789,
             }  # fmt: skip
 
     def named_calls(self) -> Iterator[dict[str, Any]]:

@@ -202,6 +202,13 @@ class Builder(OtherLines):
         )
         return self
 
+    def budget(self, max_cost_ppm: int, kept: Time, of: Time) -> Builder:
+        """Set what the programs might take of the target's CPU time, and what they took since the last step."""
+        options = msgspec.structs.replace(self._header.options, max_cost_ppm=max_cost_ppm)
+        self._header = msgspec.structs.replace(self._header, options=options)
+        self._cost = msgspec.structs.replace(self._cost, kept_ns=nanoseconds(kept), kept_of_ns=nanoseconds(of))
+        return self
+
     def ended(self, reason: str, window: Time | None = None) -> Builder:
         """Say why the recording ended ("signal", "targets gone"), and how long its window became."""
         self._reason = reason

@@ -5,6 +5,7 @@ import shlex
 from pathlib import PurePosixPath
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.config import DEFAULT_MAX_COST_PPM
 from perfdiag.common.text import LONGEST_TYPED, printable
 from perfdiag.common.units import short
 from perfdiag.diagnosis.policy import cpu_policy
@@ -13,9 +14,11 @@ from perfdiag.diagnosis.significance import attempt, plain
 from perfdiag.facts.cpu_sets import Cpus, cpu_list
 from perfdiag.facts.host_facts import CpuGroup
 from perfdiag.facts.process import IDLE_POLICY
+from perfdiag.model.coverage.budget import budget_text
 from perfdiag.model.ledger.thread_totals import UNLISTED
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording import schema
 
 CPU = ("cpu.user", "cpu.kernel")
 RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
@@ -49,11 +52,18 @@ def again(model: Model, *more: str) -> str:
     target = _asked(model)
     given = ["--only"] * (not options.descendants)
     given += unnamed
+    given += _budget(options)
     given += [f"--slo {short(options.slo_ns)}"] if options.slo_ns else []
     given += [f"--slo {shlex.quote(f'{printable(each.name)}={short(each.limit_ns)}')}" for each in options.slo_names]
     given += more
     words = [*given, target] if target.startswith("-- ") else [target, *given]  # behind the dashes all is the COMMAND's
     return " ".join(["perfdiag latency", *filter(None, words)])
+
+
+def _budget(options: schema.Options) -> list[str]:
+    if options.max_cost_ppm is None or options.max_cost_ppm == DEFAULT_MAX_COST_PPM:
+        return []
+    return [f"--max-cost {budget_text(options.max_cost_ppm)}"]
 
 
 def _asked(model: Model) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from perfdiag.common.units import plural
 from perfdiag.facts.host_facts import Facts
 from perfdiag.facts.kernel_log import KERNEL_LOG
-from perfdiag.model.coverage import databases, network_namespaces, recorder_gaps, sql_sent, unresolved_symbols
+from perfdiag.model.coverage import budget, databases, network_namespaces, recorder_gaps, sql_sent, unresolved_symbols
 from perfdiag.model.model import Coverage, NotMeasured
 from perfdiag.model.stacks import kernel_stacks
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
@@ -168,6 +168,7 @@ def not_measured(recording: Recording, facts: Facts) -> list[NotMeasured]:
     found += _cut_off(recording.facts)
     found += _nested_groups(facts)
     found += unresolved_symbols.not_measured(recording)
+    found += budget.not_measured(recording, FEATURES)
     if recording.problems:
         found.append(
             NotMeasured(

@@ -47,6 +47,7 @@ from perfdiag.recording.schema.window import (
     Cost,
     Event,
     Footer,
+    GivenUp,
     Header,
     Host,
     Objective,
@@ -120,6 +121,7 @@ AnyLine = (
     | Calibration
     | Operation
     | Event
+    | GivenUp
     | Footer
 )
 
@@ -152,6 +154,7 @@ __all__ = [
     "FileRead",
     "Footer",
     "FutexSum",
+    "GivenUp",
     "Header",
     "Host",
     "Interpreter",

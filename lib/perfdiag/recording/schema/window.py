@@ -54,6 +54,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     host: bool = False  # all tasks of the host were followed, kernel threads too
     no_request_names: bool = False  # requests are told by port alone
     no_apps: bool = False  # no counters of programs were read
+    max_cost_ppm: Count | None = None  # of the target's CPU time, in parts per million; None: no budget
     asked: Asked = ""  # how the target was chosen, as it is typed in a shell: "--port 5432"
 
 
@@ -107,6 +108,18 @@ class Event(Line, tag="event"):
     core_dumped: bool = False
 
 
+class GivenUp(Line, tag="given_up"):
+    """A step that the recorder took in the window to keep its programs within the budget (--max-cost)."""
+
+    at_ns: Nanoseconds
+    feature: Word  # as in Probe
+    one_of: Count  # of so many one is followed from then on; 0: none
+    cost_ns: Nanoseconds  # what the programs took in the interval before the step
+    of_ns: Nanoseconds  # CPU time of the target in it, at least a tenth of a CPU's: what the budget is a part of
+    cost_after_ns: Nanoseconds | None = None  # the same of the interval after it; None: there was none
+    of_after_ns: Nanoseconds | None = None
+
+
 class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):
     """Calibrated cost of one BPF program over the window."""
 
@@ -120,6 +133,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     cpu_ns: Nanoseconds | None = None  # of the recorder's own threads, since the window began
     resident_bytes: Count | None = None
+    kept_ns: Nanoseconds | None = None  # what the programs took since the last step; None: no budget, or not measured
+    kept_of_ns: Nanoseconds | None = None  # of so much, as of_ns of GivenUp
     programs: Annotated[list[ProgramCost], at_most(PROBES)]  # empty when none was measured
 
 

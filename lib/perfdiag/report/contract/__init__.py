@@ -8,7 +8,7 @@ printable, but chosen by the target.
 
 from perfdiag.report.contract.accounts import Account, Operation, Releaser, Stack, Thread, Waiting, Work
 from perfdiag.report.contract.base import Part, Untrusted
-from perfdiag.report.contract.coverage import Cost, Coverage, Program, Threshold
+from perfdiag.report.contract.coverage import Cost, Coverage, GivenUp, Program, Threshold
 from perfdiag.report.contract.findings import Checked, Evidence, Finding, NotMeasured, Other, Remedy, Verdict
 from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, HostTime
 from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
@@ -87,6 +87,7 @@ __all__ = [
     "Evidence",
     "Exits",
     "Finding",
+    "GivenUp",
     "Host",
     "HostFinding",
     "HostSide",

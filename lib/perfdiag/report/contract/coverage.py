@@ -38,10 +38,25 @@ class Program(Part, frozen=True, kw_only=True):
     ns: int | None
 
 
+class GivenUp(Part, frozen=True, kw_only=True):
+    """A step that the recorder took to keep the budget."""
+
+    feature: str  # "failed_calls"
+    what: str  # in words
+    after_ns: int  # since the window began
+    one_of: int  # of so many one is followed from then on; 0: none
+    share_before: float | None  # what the programs took of the target's CPU time in the interval before, and after
+    share_after: float | None  # None: not measured
+
+
 class Cost(Part, frozen=True, kw_only=True):
     """What the recording took from the host."""
 
     cpu_ns: int | None
     rss_bytes: int | None
     probes: list[Program]
+    max_share: float | None = None  # the budget, as a part of the target's CPU time; None: there was none
+    share: float | None = None  # what the programs took of it since the last step; None: not measured
+    kept: bool | None = None  # whether that is within the budget
+    given_up: list[GivenUp] = []  # to keep it, in the order of time
     of_target: float | None  # part of the target's CPU samples inside perfdiag's own probes; None: not sampled

@@ -84,6 +84,13 @@ def _watched_ns(model: Model) -> int | None:
     return None if until is None else max(0, until - model.header.start_ns)
 
 
+def why_not_watched(model: Model) -> str:
+    """Return why calls were watched for a part of the window only."""
+    if any(line.feature == "failed_calls" for line in model.given_up):
+        return "to read their results takes more than --max-cost"
+    return "the host makes very many"
+
+
 def watched_part(model: Model) -> float:
     """Return the part of the window in which calls were watched."""
     ns = _watched_ns(model)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.idle.call_errors import name_of
-from perfdiag.diagnosis.evidence.idle.failed_tries import FailedTries, failed_tries, watched_part
+from perfdiag.diagnosis.evidence.idle.failed_tries import FailedTries, failed_tries, watched_part, why_not_watched
 from perfdiag.diagnosis.evidence.idle.sleeps import sleep, sleeps_in
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, idle_policy
@@ -41,9 +41,8 @@ def call_retried(model: Model) -> Iterable[Outcome]:
     threads = _sleepers(model)
     found = failed_tries(model, threads)
     if found is None and threads and watched_part(model) < idle_policy.failed_tries_share:
-        yield Silence(
-            ID, "results of system calls were read for a part of the time only: the host makes very many", _BY_HAND
-        )
+        read = f"results of system calls were read for a part of the time only: {why_not_watched(model)}"
+        yield Silence(ID, read, _BY_HAND)
         return
     if found is None:
         yield Check(ID, "no call was seen to fail before most sleeps", 0.0, "share")
@@ -85,7 +84,7 @@ def _finding(model: Model, threads: Sequence[ThreadLedger], found: FailedTries) 
         severity=Severity.WARNING if felt and not found.expected else Severity.INFO,
         best=Confidence.MEDIUM if found.expected else Confidence.HIGH,
         doubts=[
-            watched and f"{watched}, as the host makes very many",
+            watched and f"{watched}: {why_not_watched(model)}",
             "this error may do no harm: what is tried may go on without it" if found.expected else "",
             "a standby that waits for its turn looks the same" if standby else "",
         ],

@@ -1,0 +1,44 @@
+"""What the recorder gave up in the window to keep the cost of its programs within the budget (--max-cost)."""
+
+from collections.abc import Mapping, Sequence
+
+from perfdiag.common.units import duration
+from perfdiag.model.model import NotMeasured
+from perfdiag.recording import schema
+from perfdiag.recording.recording import Recording
+
+FEATURE = "cost"
+PARTS_PER_MILLION = 1_000_000
+
+
+def budget_text(ppm: int) -> str:
+    """Return a budget as it is typed: "2%"."""
+    return f"{ppm / 10_000:g}%"
+
+
+def is_kept(cost: schema.Cost | None, options: schema.Options) -> bool | None:
+    """Return whether the programs kept the budget since the last step; None: there is none, or it was not measured."""
+    if cost is None or options.max_cost_ppm is None or not cost.kept_of_ns or cost.kept_ns is None:
+        return None
+    return cost.kept_ns * PARTS_PER_MILLION <= options.max_cost_ppm * cost.kept_of_ns
+
+
+def last_steps(lines: Sequence[schema.GivenUp]) -> dict[str, schema.GivenUp]:
+    """Return the last step of each feature."""
+    return {line.feature: line for line in lines}
+
+
+def not_measured(recording: Recording, features: Mapping[str, tuple[str, str]]) -> list[NotMeasured]:
+    """Return what was given up, wholly or all but a part, since when, and the option that keeps it."""
+    ppm = recording.header.options.max_cost_ppm
+    why = "given up to keep what measuring costs low"
+    if ppm is not None:
+        why = f"given up to keep what measuring costs under {budget_text(ppm)} of the target's CPU time (--max-cost)"
+    found = []
+    for feature, line in last_steps(recording.given_up).items():
+        what, _ = features.get(feature, (feature, ""))
+        after = duration(max(0, line.at_ns - recording.header.start_ns))
+        part = f"all but one in {line.one_of:,} of " if line.one_of else ""
+        fix = "give it more: a larger --max-cost, at most 100%"
+        found.append(NotMeasured(f"{part}{what}, after {after}", why, fix, FEATURE))
+    return found

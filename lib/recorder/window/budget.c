@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include "window/budget.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+#include "base/cleanup.h"
+#include "window/budget_choice.h"
+#include "perfdiag.skel.h"
+
+#define PARTS_PER_MILLION 1000000
+#define LEAST_TARGET 10	   /* a target that hardly runs counts as one that uses one part in so many of a CPU */
+#define THINNEST_STACKS 16 /* some 16 a second of a running thread */
+#define MOST_STEPS 32	   /* that are written: each feature can be thinned and given up a few times */
+
+struct costs {
+	uint64_t at_ns, target_ns; /* the CPU time of the target */
+	uint64_t ns[TIMED_PROGRAMS];
+};
+
+struct share {
+	uint64_t ns, of_ns;
+};
+
+static struct costs before;
+static struct share since_step;
+static uint32_t one_of[OPTIONAL_FEATURES], steps;
+static struct {
+	struct budget_step step;
+	uint64_t at_ns; /* 0: none waits for its effect to be known */
+	struct share was;
+} last;
+
+static int read_costs(struct recorder *recorder, struct costs *ret)
+{
+	int fd = bpf_map__fd(recorder->skeleton->maps.own_costs), cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct own_cost *values = calloc(cpus > 0 ? cpus : 1, sizeof(*values));
+
+	for (__u32 program = 0; program < TIMED_PROGRAMS; program++) {
+		if (!values || bpf_map_lookup_elem(fd, &program, values))
+			return -1;
+		ret->ns[program] = 0;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			ret->ns[program] += values[cpu].ns * timed_each(program);
+	}
+	ret->at_ns = now_ns();
+	ret->target_ns = recorder->ran_ns;
+	return 0;
+}
+
+static void describe_features(struct recorder *recorder, const struct costs *took, struct budget_look *look)
+{
+	struct optional_cost *features = look->features;
+
+	for (int i = 0; i < OPTIONAL_FEATURES; i++)
+		features[i].one_of = one_of[i];
+	features[OPTIONAL_FAILED_CALLS].ns = took->ns[TIMED_FAILED_CALL];
+	if (!probes_watch_failed_calls(recorder))
+		features[OPTIONAL_FAILED_CALLS].one_of = 0;
+	features[OPTIONAL_STACKS].ns = took->ns[TIMED_TICK];
+	features[OPTIONAL_STACKS].most_one_of = THINNEST_STACKS;
+}
+
+static void take_step(struct recorder *recorder, const struct budget_step *step)
+{
+	one_of[step->feature] = step->one_of;
+	switch (step->feature) {
+	case OPTIONAL_FAILED_CALLS: probes_end_failed_calls(recorder); break;
+	case OPTIONAL_STACKS: probes_thin_stacks(recorder, step->one_of); break;
+	default: break;
+	}
+}
+
+static void write_step(struct recorder *recorder, const struct share *now)
+{
+	static const char *const names[] = { "failed_calls", "stacks", "peers", "requests" };
+	struct json *json = &recorder->json;
+
+	if (!last.at_ns)
+		return;
+	json_open(json, "given_up");
+	json_u64(json, "at_ns", last.at_ns);
+	json_text(json, "feature", names[last.step.feature]);
+	json_u64(json, "one_of", last.step.one_of);
+	json_u64(json, "cost_ns", last.was.ns);
+	json_u64(json, "of_ns", last.was.of_ns);
+	if (now) {
+		json_u64(json, "cost_after_ns", now->ns);
+		json_u64(json, "of_after_ns", now->of_ns);
+	}
+	json_write(json, &recorder->output);
+	last.at_ns = 0;
+}
+
+void budget_begin(struct recorder *recorder)
+{
+	for (int i = 0; i < OPTIONAL_FEATURES; i++)
+		one_of[i] = i == OPTIONAL_FAILED_CALLS || i == OPTIONAL_STACKS;
+	read_costs(recorder, &before);
+}
+
+void budget_look(struct recorder *recorder)
+{
+	struct budget_look look = {};
+	struct costs now, took;
+	struct share share;
+
+	/* A snapshot that was torn does not tell what the target has used. */
+	if (!recorder->options.has_max_cost || recorder->ran_ns == before.target_ns || read_costs(recorder, &now))
+		return;
+	took.target_ns = now.target_ns > before.target_ns ? now.target_ns - before.target_ns : 0;
+	share.of_ns = (now.at_ns - before.at_ns) / LEAST_TARGET;
+	if (took.target_ns > share.of_ns)
+		share.of_ns = took.target_ns;
+	for (int i = 0; i < TIMED_PROGRAMS; i++) {
+		took.ns[i] = now.ns[i] - before.ns[i];
+		look.cost_ns += took.ns[i];
+	}
+	before = now;
+	share.ns = look.cost_ns;
+	since_step.ns += share.ns;
+	since_step.of_ns += share.of_ns;
+	write_step(recorder, &share);
+	look.allowed_ns = share.of_ns * recorder->options.max_cost_ppm / PARTS_PER_MILLION;
+	describe_features(recorder, &took, &look);
+	if (steps == MOST_STEPS || !budget_choose(&look, &last.step))
+		return;
+	steps++;
+	last.at_ns = now_ns();
+	last.was = share;
+	since_step = (struct share){};
+	take_step(recorder, &last.step);
+}
+
+void budget_end(struct recorder *recorder)
+{
+	write_step(recorder, NULL);
+}
+
+void budget_write(struct recorder *recorder)
+{
+	struct json *json = &recorder->json;
+
+	if (!recorder->options.has_max_cost || !since_step.of_ns)
+		return;
+	json_u64(json, "kept_ns", since_step.ns);
+	json_u64(json, "kept_of_ns", since_step.of_ns);
+}

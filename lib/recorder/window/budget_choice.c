@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a recording gives up, in this order: the dearest first; what the ledger's own programs do beside their books; and
+ * last, where thinning did not do, requests as a whole, on which most of what is said of a server rests.
+ */
+#include "window/budget_choice.h"
+
+#define WORTH 20 /* what takes less than one part in so many of the budget stays: its loss would win nothing */
+
+static bool is_last_resort(enum optional_feature feature, const struct optional_cost *cost)
+{
+	return feature == OPTIONAL_REQUESTS && cost->one_of >= cost->most_one_of;
+}
+
+static bool is_worth_it(const struct budget_look *look, const struct optional_cost *cost)
+{
+	return cost->one_of && (cost->unknown || (cost->ns && cost->ns >= look->allowed_ns / WORTH));
+}
+
+/* The lower, the sooner. */
+static int turn_of(enum optional_feature feature, const struct optional_cost *cost)
+{
+	if (is_last_resort(feature, cost))
+		return 2;
+	return cost->unknown;
+}
+
+/* The least thinning that wins `over_ns`, as far as it goes. */
+static uint32_t thinned(const struct optional_cost *cost, uint64_t over_ns)
+{
+	uint32_t one_of = cost->one_of;
+
+	if (one_of >= cost->most_one_of)
+		return 0;
+	do
+		one_of *= 2;
+	while (one_of < cost->most_one_of && cost->ns - cost->ns / (one_of / cost->one_of) < over_ns);
+	return one_of;
+}
+
+bool budget_choose(const struct budget_look *look, struct budget_step *ret)
+{
+	const struct optional_cost *best = 0;
+
+	if (look->cost_ns <= look->allowed_ns)
+		return false;
+	for (int i = 0; i < OPTIONAL_FEATURES; i++) {
+		const struct optional_cost *cost = &look->features[i];
+		int turn = turn_of(i, cost), best_turn = best ? turn_of(ret->feature, best) : 0;
+
+		if (!is_worth_it(look, cost) ||
+		    (best && (turn > best_turn || (turn == best_turn && cost->ns <= best->ns))))
+			continue;
+		best = cost;
+		ret->feature = i;
+	}
+	if (best)
+		ret->one_of = thinned(best, look->cost_ns - look->allowed_ns);
+	return best != 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a recording gives up to keep the cost of its programs within a budget: a pure function of costs. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What can be given up.  The ledger never is: switches, wake-ups, and what moves time between accounts. */
+enum optional_feature {
+	OPTIONAL_FAILED_CALLS, /* the results of system calls */
+	OPTIONAL_STACKS,       /* of running threads, and of waits */
+	OPTIONAL_PEERS,	       /* what processes outside do that are waited for */
+	OPTIONAL_REQUESTS,     /* requests and calls, by connection */
+	OPTIONAL_FEATURES
+};
+
+/* `one_of`: of so many one is followed (a power of two); 0: none. */
+struct optional_cost {
+	uint32_t one_of;      /* now */
+	uint32_t most_one_of; /* thinned to less it tells nothing any more */
+	bool unknown;	      /* it is part of what the ledger takes */
+	uint64_t ns;
+};
+
+struct budget_look {
+	uint64_t cost_ns, allowed_ns; /* of all programs */
+	struct optional_cost features[OPTIONAL_FEATURES];
+};
+
+struct budget_step {
+	enum optional_feature feature;
+	uint32_t one_of; /* from now on */
+};
+
+/* The next step to keep the budget; false: it is kept, or nothing is left whose loss would win something. */
+bool budget_choose(const struct budget_look *look, struct budget_step *ret);

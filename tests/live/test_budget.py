@@ -1,0 +1,71 @@
+"""What measuring may take of the target's CPU time: measured in the window, and kept as far as it goes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from perfdiag.recording import schema
+
+from bench.processes import children, running
+from live.support import laws
+from live.support.fixtures import Attach, Cleanup
+from live.support.recording import Recording, ns_of
+from live.support.workload import WORKLOADS
+
+pytestmark = pytest.mark.quiet  # others' switches and calls cost, too
+
+WINDOW_NS = 2_500_000_000
+
+
+def ping_pong(cleanup: Cleanup) -> list[int]:
+    """Two processes that do nothing but wake each other."""
+    process = cleanup.enter_context(running([WORKLOADS / "pingpong", "--cpu", 0, "--count", 10**9]))
+    while not (other := children(process.pid)):
+        time.sleep(0.01)
+    return [process.pid, *other]
+
+
+def recorded(attach: Attach, pids: list[int], ppm: int) -> Recording:
+    return attach(*pids, first=[f"max-cost {ppm}"], duration_ns=WINDOW_NS).wait()
+
+
+def test_without_a_budget_all_is_kept(cleanup: Cleanup, attach: Attach) -> None:
+    recording = recorded(attach, ping_pong(cleanup), 1_000_000)
+    assert not recording.of(schema.GivenUp)
+    cost = recording.footer.cost
+    assert cost.kept_ns is not None and cost.kept_of_ns is not None
+    measured = {program.name: program.ns or 0 for program in cost.programs}
+    own, kernels = cost.kept_ns / cost.kept_of_ns, sum(measured.values()) / ran_ns(recording)
+    assert 0.5 < own / kernels < 1.5, "the kernel's statistics, of one interval, tell about the same"
+
+
+def ran_ns(recording: Recording) -> int:
+    return sum(ns_of(row, "cpu.") for row in recording.books)
+
+
+@pytest.mark.parametrize("ppm", [0, 5_000])
+def test_who_does_nothing_but_switch_costs_more_than_any_small_budget(
+    ppm: int, cleanup: Cleanup, attach: Attach
+) -> None:
+    """All that is optional is given up, each step once; the ledger stays whole."""
+    recording = recorded(attach, ping_pong(cleanup), ppm)
+    steps = recording.of(schema.GivenUp)
+    assert steps[0].feature == "failed_calls", "each round trip makes four calls: the dearest"
+    last = {step.feature: step.one_of for step in steps}
+    assert last["failed_calls"] == last["stacks"] == 0, steps
+    assert all(step.cost_ns * 1_000_000 > ppm * step.of_ns for step in steps), "only what is over is cut"
+    assert [step.at_ns for step in steps] == sorted(step.at_ns for step in steps)
+    first = steps[0]
+    assert first.cost_after_ns is not None and first.of_after_ns is not None
+    assert first.cost_after_ns / first.of_after_ns < first.cost_ns / first.of_ns, "it was worth it"
+    cost = recording.footer.cost
+    assert cost.kept_ns and cost.kept_of_ns and cost.kept_ns * 1_000_000 > ppm * cost.kept_of_ns, "and that is said"
+    laws.check(recording)
+
+
+def test_who_sleeps_keeps_all(cleanup: Cleanup, attach: Attach) -> None:
+    """A small part of next to nothing would be nothing: such a target counts as one that uses a tenth of a CPU."""
+    process = cleanup.enter_context(running(["sleep", "60"]))
+    recording = recorded(attach, [process.pid], 50_000)
+    assert not recording.of(schema.GivenUp)
