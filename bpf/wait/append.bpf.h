@@ -49,12 +49,15 @@ struct way_back {
 	__u32 freed; /* places of what lies between, as bits */
 };
 
-/* Is a segment that stands there of the same root as one that is appended? */
+/*
+ * Is a segment that stands there of the same root as one that is appended?  A thread's own are all its own, but for those
+ * that its maker has left it: see inherit_chain().
+ */
 static __always_inline bool is_same_root(const struct chain *chain, const struct kept_segment *kept,
 					 const struct segment *segment)
 {
 	return kept->object == segment->object && segment_way(kept).word == segment->way.word &&
-	       (!chain->of_peer || segment_tid(kept) == segment->tid);
+	       ((!chain->of_peer && segment->way.depth) || segment_tid(kept) == segment->tid);
 }
 
 /*

@@ -147,6 +147,18 @@ def test_a_child_that_flushes(tmp_path: Path, cleanup: Cleanup, start: Start, re
     assert_about(recording, sum(found.values()), waited_ns)
 
 
+def test_what_a_child_runs_is_not_its_parents(start: Start, record: Record) -> None:
+    """A child goes on with its parent's line of time, which ran until the fork, but what it runs since is its own."""
+
+    def attempt() -> None:
+        recording, truth = record(start("slow_child", "--how", "spin", "--count", 200, "--child-ms", 5))
+        lines = [line for line in recording.of(schema.Because) if line.account == "wait.child"]
+        assert {"cpu.user", "runq.busy"} <= {line.root for line in lines}, lines
+        assert not [line for line in lines if line.root_tid == truth["pid"]]
+
+    at_best(attempt)
+
+
 def test_a_timer_has_no_root(start: Start, record: Record) -> None:
     """Who only sleeps waits for nobody, though a timer interrupts whoever runs."""
     recording, _ = record(start("many_threads", "--threads", 7, "--period-ms", 5, "--duration-ms", 700))
