@@ -126,6 +126,16 @@ def test_members_that_ended_are_inside_all_the_same() -> None:
     assert finding(builder.model(), PEER).severity is Severity.INFO
 
 
+def test_ends_of_waits_that_were_followed_are_inside_all_the_same() -> None:
+    """git waits at a pipe for two processes, a shell and what that starts: neither ended most of two waits, but what
+    both were in meanwhile is known, as it is of members alone."""
+    builder = Builder(cpus=2).thread("git", pid=100, cpu_user="1 s")
+    builder.row("ipc.pipe", "pipe:5", durations={"20 ms": 200})
+    assert "for a slow writer or for work" in finding(builder.model(), PEER).claim
+    builder.because("ipc.pipe", "pipe:5", "wait.timer", "3 s", steps=["wait.child"], root_tid=777)
+    assert "of the target wait for each other" in finding(builder.model(), PEER).claim
+
+
 def test_a_pipeline_that_has_ended_names_its_stage_too() -> None:
     """The rows of ended processes stand together, without their pids."""
     builder = Builder(cpus=2, comm="bash").thread("bash", pid=99, wait_child="9 s")

@@ -109,6 +109,8 @@ class _Members:
             account: {thread.pid for thread in model.threads if thread.exited and account in thread.accounts} - {0}
             for account in (PIPE, UNIX)
         }
+        # Only wake-ups by threads of the target are followed: whose waits have a root were ended by one.
+        self._followed = groups_by_key(((each.account, each.key), each) for each in model.chains)
         self._folded = any(thread.exited and not thread.tid for thread in model.threads)
         self._stopped = {
             thread.pid
@@ -141,6 +143,10 @@ class _Members:
         if pid in self._pids and pid not in {row.pid for row in rows}:
             return pids | {pid}
         silent = not own and not outside and not unknown
+        followed = self._followed.get((rows[0].account, rows[0].key), []) if silent else []
+        if 2 * sum(each.ns for each in followed) >= total_ns(rows):
+            ended_by = {each.root_tid or each.some_tid for each in followed}
+            return pids | {self._processes[tid] for tid in ended_by if tid in self._processes}
         stopped = self._stopped - pids
         return pids | stopped if silent and stopped else None
 
