@@ -195,6 +195,17 @@ def test_a_pool_that_receives_messages_is_not_told_to_get_that_time_back() -> No
     assert text.startswith("Cannot tell: 9.00 s in mq_timedreceive(), for work or for an answer, 1.00 s ")
 
 
+@pytest.mark.parametrize(("root", "known"), [("runq.busy", True), ("wait.timer", False)])
+def test_who_waits_for_a_member_that_runs_waits_for_nothing_unknown(root: str, known: bool) -> None:
+    """Programs under fakeroot wait for its daemon at each file: "5 s in msgrcv(), for work or for an answer" stood
+    above what was known of both. Who sleeps may keep others from their work."""
+    builder = Builder(comm="pool").thread("main", cpu_user="100 ms", rest="wait.timer")
+    builder.thread("pool", pid=200, cpu_user="70 ms", rest="wait.timer")
+    builder.row("wait.parked", "syscall:msgrcv", "9 s", count=80)
+    builder.because("wait.parked", "syscall:msgrcv", root, "8900 ms", root_tid=100)
+    assert (verdict(builder.model())[0] != Kind.CANNOT_TELL.value) == known
+
+
 def test_an_opening_that_no_stack_explains_is_not_acquitted() -> None:
     model = Builder().thread("q", open=("kernel.other", "syscall:openat", "9 s"), rest="kernel.other").model()
     untold = Mechanism.UNDETERMINED

@@ -18,9 +18,10 @@ from perfdiag.model.waits.futexes import joins
 from perfdiag.model.waits.idle_runtime_threads import WORK
 from perfdiag.model.waits.receiving_calls import CALL
 from perfdiag.recording import schema
-from perfdiag.recording.accounts import PARKED
+from perfdiag.recording.accounts import PARKED, Kind, kind_of
 
 SHOWN = 3
+_HELD_UP = Kind.LATENCY
 # Java code that waits, and threads that wait for an operation of the virtual machine.
 _OF_JAVA = re.compile(r"ObjectMonitor|Parker|Unsafe_Park|JVM_|VMThread\d*execute|Safepoint|sleep")
 
@@ -55,10 +56,12 @@ def parked_ns(model: Model) -> int:
     """Return how long threads were blocked or idle that also did something else.
 
     Threads that were blocked through the whole window did nothing in it: `still waiting` names them. A thread that
-    reads requests is idle if it is blocked while nobody waits for an answer.
+    reads requests is idle if it is blocked while nobody waits for an answer.  What a thread waits for another one that
+    meanwhile ran, or was held up itself, hides nothing: the books of that one show it.
     """
     asleep_ns = sum(thread.ns(PARKED) for thread in asleep_all_along(model))
-    return max(0, model.parked_ns - asleep_ns - _without_requests_ns(model))
+    behind_ns = sum(chain.ns for chain in model.chains if chain.account == PARKED and kind_of(chain.root) is _HELD_UP)
+    return max(0, model.parked_ns - asleep_ns - max(_without_requests_ns(model), behind_ns))
 
 
 def _without_requests_ns(model: Model) -> int:
