@@ -111,6 +111,7 @@ static inline _Bool needs_callers(__u32 account)
 	X(CONNECTIONS_FULL, "connections_full")	    /* connections whose requests and calls were not followed */       \
 	X(EXCHANGES_FULL, "exchanges_full")	    /* requests and calls that were not counted */                     \
 	X(NAMED_CALLS_FULL, "named_calls_full")	    /* calls that were not counted by name */                          \
+	X(ANSWERS_FULL, "answers_full")		    /* answers that are errors, and were not counted */                \
 	X(BECAUSE_FULL, "because_full")		    /* waits whose root found no room */                               \
 	X(DATABASES_FULL, "databases_full")	    /* sessions of databases whose waits have no names */              \
 	X(STATEMENTS_FULL, "statements_full")	    /* SQL statements that were not counted */                         \
@@ -280,6 +281,7 @@ struct fold {
 
 #include "core/records/operations.h"
 #include "core/records/own_costs.h"
+#include "core/records/answers.h"
 #include "core/records/failed_calls.h"
 #include "core/records/databases.h"
 #include "core/records/devices.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Answers to requests, and what is sent on accepted connections that is none. */
 #pragma once
+#include "request/answer_status.bpf.h"
 #include "request/request.bpf.h"
 
 /*
@@ -164,6 +165,8 @@ static __always_inline void send_answer(struct record *record, struct connection
 	book_helper(record, connection, left_off(connection));
 	if (connection->exchange == EXCHANGE_ASKED) {
 		note_timeout(record, connection);
+		if (has_http_name(connection))
+			look_at_own_answer(connection, bytes, now);
 		if (connection->timer_ns && may_be_news(connection, now))
 			note_late_answer(connection, connection->timer_ns); /* to tell that may be what it woke for */
 		end_behind(connection);

@@ -30,7 +30,7 @@ __weak __noinline int end_named_call(struct connection *connection, __u64 ns)
 	key.object = connection->object;
 	key.name = connection->call_name;
 	key.request = owner ? owner->name : 0;
-	connection->call_name = 0;
+	connection->status_due = 1;
 	sum = FIND_OR_MAKE(named_calls, &key, COUNTER_NAMED_CALLS_FULL, NULL);
 	if (!sum)
 		return 0;
@@ -67,7 +67,7 @@ __weak __noinline int name_call(struct connection *connection, __u32 bytes)
 /* The target sends `bytes` where nothing is asked yet.  Returns whether they show what it asks for. */
 static __always_inline bool is_named_call(struct connection *connection, __u32 bytes)
 {
-	connection->call_name = 0;
+	connection->call_name = connection->status_due = 0;
 	if (knobs.no_names || connection->direction != DIRECTION_CONNECTED || connection->sql.server ||
 	    connection->call_looks >= CALL_LOOKS)
 		return false;

@@ -4,6 +4,7 @@
 #include "network/datagram.bpf.h"
 #include "network/socket.bpf.h"
 #include "request/answer.bpf.h"
+#include "request/answer_status.bpf.h"
 #include "request/outbound_call.bpf.h"
 #include "request/full_send_buffer.bpf.h"
 #include "wait/peer_time.bpf.h"
@@ -108,6 +109,8 @@ static __always_inline int received(struct sock *sock, int length, int flags)
 	record->set_off_at = connection->exchange == EXCHANGE_ANSWERED ? connection->set_off_at : 0;
 	note_answer_read(record, connection);
 	read_answer(record, connection, length, leaves_some(sock) ? 0 : now);
+	if (connection->status_due && length)
+		look_at_answer(connection, length);
 	if (awaits_number(connection))
 		take_number(connection, length);
 	owner = owner_of(connection);

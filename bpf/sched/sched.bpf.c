@@ -12,6 +12,7 @@
 #define LEDGER_DEFINE
 #include "app/script_frames.bpf.h"
 #include "sched/switch.bpf.h"
+#include "wait/failed_tries.bpf.h"
 #include "wait/peer_waker.bpf.h"
 #include "core/own_costs.bpf.h"
 

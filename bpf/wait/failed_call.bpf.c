@@ -13,6 +13,7 @@
 #include <linux/errno.h>
 #include "core/own_costs.bpf.h"
 #include "wait/call.bpf.h"
+#include "wait/failed_tries.bpf.h"
 #include "wait/file.bpf.h"
 
 #define ERESTARTSYS 512 /* the first of those that no program ever sees */
@@ -23,13 +24,6 @@
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u8 call_arguments[512]; /* enum argument_kind, and the place */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct failed_call);
-} last_failed SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -152,16 +146,9 @@ static __always_inline void read_argument(struct failed_call *failed, struct tas
 
 static __always_inline void keep_failed(struct task_struct *task, struct call *call, __u32 error)
 {
-	struct failed_call *failed;
+	struct failed_call *failed = failed_of(task);
 
-	if (!record_of(task))
-		return;
-	failed = bpf_task_storage_get(&last_failed, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!failed) {
-		count_loss(COUNTER_FAILED_CALLS_FULL);
-		return;
-	}
-	if (failed->at && !failed->minor && is_minor(error))
+	if (!failed || (failed->at && !failed->minor && is_minor(error)))
 		return;
 	failed->at = bpf_ktime_get_ns();
 	failed->call = call_object(call);
@@ -170,17 +157,13 @@ static __always_inline void keep_failed(struct task_struct *task, struct call *c
 	read_argument(failed, task, call);
 }
 
-/* What succeeds after all, or for something else, such as the next of several locks, is not what a thread sleeps for. */
+/* What succeeds for something else, such as the next of several locks, is not what a thread sleeps for, either. */
 static __always_inline void forget_failed(struct task_struct *task, struct call *call)
 {
-	struct failed_call *failed;
 	__u64 number = call->number;
 
-	if (number >= 512 || call->i386 || !task->bpf_storage || ARGUMENT_KIND(call_arguments[number]) == ARGUMENT_NONE)
-		return;
-	failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
-	if (failed && failed->at && failed->call == call_object(call))
-		failed->at = 0;
+	if (number < 512 && !call->i386 && ARGUMENT_KIND(call_arguments[number]) != ARGUMENT_NONE)
+		forget_tries(task, call_object(call));
 }
 
 /* A thread sleeps, and if it slept for the same call before, it tries that again and again. */

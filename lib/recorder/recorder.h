@@ -256,7 +256,10 @@ void requests_end(struct recorder *recorder);
 void requests_write(struct recorder *recorder);
 void request_name_write(struct recorder *recorder, const char *key, __u32 hash);
 /* tables/named_calls.c: calls that the target made, by what they ask for */
+const char *direction_name(unsigned int direction);
 void named_calls_write(struct recorder *recorder);
+void answers_write(struct recorder *recorder);
+void status_write(struct json *json, const char *key, unsigned int status); /* struct answer_key */
 /* tables/sql_calls.c: statements that the target asked SQL servers for */
 void sql_calls_write(struct recorder *recorder);
 /* tables/unread_at_end.c: requests that nobody has read when the window ends */

@@ -49,6 +49,16 @@ def test_a_slow_peer_is_told_with_what_is_asked_there() -> None:
     assert said(found) == ["100 of 100 calls there, 1.0 a request, 90 ms each: GET /catalog.wsdl"]
 
 
+@pytest.mark.parametrize(("ms", "told"), [(90, ", with 504"), (40, "")])
+def test_slow_answers_that_are_errors_are_told_as_such(ms: int, told: str) -> None:
+    errors = schema.Answer(
+        object=PEER, name=WSDL, direction="connected", status="504", count=80, sum_ns=80 * ms * 1_000_000
+    )
+    found = first(service(named_call(WSDL, 100, 90)).line(errors))
+    assert found.headline == f"10.0.0.5:8080 answers slowly: GET /catalog.wsdl{told}"
+    assert said(found)[0].endswith(f"GET /catalog.wsdl; 80 answered with 504, {ms} ms each")
+
+
 def test_calls_for_requests_of_several_names_are_one() -> None:
     calls = [named_call(WSDL, 30, 90), named_call(WSDL, 30, 90, request=""), named_call("POST /items/#", 40, 90)]
     found = first(service(*calls).exchange("port:81", "accepted", {"95 ms": 20}))

@@ -14,6 +14,7 @@ from perfdiag.recording import schema
 from perfdiag.report.assembly import make
 
 from unit.support import Builder
+from unit.support.exchanges import named_call
 from unit.support.judging import finding, silence
 from unit.support.queued_requests import requests
 
@@ -82,6 +83,54 @@ def test_an_error_that_may_do_no_harm_is_no_fault(call: str, error: int) -> None
     tidies up, and a client of statsd go on after theirs."""
     found = finding(sleeping(call, error).model(), ID)
     assert found.severity is Severity.INFO and found.headline.startswith("Threads sleep, mostly after"), found.headline
+
+
+def refused(status: str, ms: int = 6000, request: str = "GET /parts") -> schema.FailedCall:
+    """Return sleeps of a thread behind answers that are errors."""
+    return schema.FailedCall(
+        comm="imap",
+        pid=100,
+        request=request,
+        status=status,
+        object="peer:10.0.0.5:8080",
+        sleeps=30,
+        sum_ns=ms * 1_000_000,
+        max_ns=ms * 1_000_000 // 30,
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [("429", "Retry-After"), ("503", "the server's log"), ("418", "see what is asked"), ("LOADING", "redis-cli")],
+)
+def test_an_answer_that_is_an_error_is_told_with_what_was_asked(status: str, remedy: str) -> None:
+    found = finding(sleeping(failed_ms=1).line(refused(status)).model(), ID)
+    assert found.severity is Severity.WARNING and remedy in found.remedies[0].text, found
+    asks = "and threads sleep before they ask again"
+    assert found.headline == f"10.0.0.5:8080 answers GET /parts with {status}, {asks}"
+
+
+def test_how_many_answers_are_errors_is_told_where_it_is_known() -> None:
+    peer = "peer:10.0.0.5:8080"
+    builder = sleeping(failed_ms=1).line(refused("429")).exchange(peer, "connected", {"1 ms": 40})
+    builder.line(named_call("GET /parts", 40, 1, object=peer))
+    for name, status in (("GET /parts", "429"), ("GET /parts", "500"), ("GET /", "429")):
+        builder.line(schema.Answer(object=peer, name=name, direction="connected", status=status, count=30, sum_ns=1))
+    assert finding(builder.model(), ID).claim.startswith("429 (30 of 40 answers): the server limits")
+
+
+@pytest.mark.parametrize("status", ["404", "409", "MOVED"])
+def test_an_answer_that_may_do_no_harm_is_no_fault(status: str) -> None:
+    found = finding(sleeping(failed_ms=1).line(refused(status)).model(), ID)
+    assert found.severity is Severity.INFO
+    assert found.headline == f"Threads sleep, mostly after 10.0.0.5:8080 answered GET /parts with {status}"
+
+
+def test_an_error_without_a_word_that_is_known_has_none() -> None:
+    assert (
+        "answers GET with an error"
+        in finding(sleeping(failed_ms=1).line(refused("OTHER", request="GET")).model(), ID).headline
+    )
 
 
 def test_sleep_that_follows_no_failure_is_not_due_to_one() -> None:

@@ -214,7 +214,8 @@ struct connection {
 	char beginning[3];
 	__u32 call_name; /* of a call: hash of what is asked, 0: it shows no name */
 	__u8 call_looks; /* in a row at calls that showed none */
-	__u8 filling[3];
+	__u8 status_due; /* of a call with a name: nothing of its answer has been read yet, but an interim one */
+	__u8 filling[2];
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */

@@ -68,6 +68,7 @@ struct knobs {
 	__u32 operations;    /* calls that block are followed as operations */
 	__u32 no_names;	     /* of requests are kept */
 	__u32 sees_sql;	     /* what the target asks SQL servers for is told */
+	__u32 sees_failures; /* later: wait/failed_call.bpf.c is attached, sleeps behind what fails are told */
 	__u32 follows_peers; /* later: who ends waits of the target from outside is looked at, too */
 	struct group group;  /* its id also out: that of a group made anew */
 	__u64 marker_count;

@@ -34,6 +34,13 @@ SYMPTOMS = (
         "The report names the service or host that this one waits for: run the same command there.",
     ),
     Symptom(
+        "Clients get errors, or try again and again",
+        "Answers are 5xx or 429, or a script says that it retries.",
+        ("perfdiag latency --port 8080 --duration 30",),
+        ("REQUEST-ERRORS", "CALL-RETRIED"),
+        "Run it on the server and on the client: each names what it sees.",
+    ),
+    Symptom(
         "A service that this one calls is slow",
         "Calls to an upstream, a database or a name server take long; the other side says that it is fast.",
         ("perfdiag latency --port 8080 --duration 30",),

@@ -49,6 +49,7 @@ _AS_RECORDED = (
     "given_up",
     "interpreters",
     "named_calls",
+    "answers",
     "peer_stacks",
     "nfs_flushes",
     "nfs_server",

@@ -167,6 +167,7 @@ class Model:
     peer_waits: Sequence[PeerWait] = ()  # longest first; a second view on the rows, too
     failed_calls: Sequence[schema.FailedCall] = ()  # before sleeps: a second view on these; objects in words
     named_calls: Sequence[schema.NamedCall] = ()
+    answers: Sequence[schema.Answer] = ()  # that are errors
     database_waits: Sequence[schema.DatabaseWait] = ()  # a second view on rows of other objects
     request_time: RequestTime | None = None  # None: it serves hardly any
     host: Host | None = None  # None: of chosen processes

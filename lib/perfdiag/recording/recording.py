@@ -18,6 +18,7 @@ LISTS: dict[type[schema.Line], str] = {
     schema.DatabaseWait: "database_waits",
     schema.Statement: "statements",
     schema.NamedCall: "named_calls",
+    schema.Answer: "answers",
     schema.SqlCall: "sql_calls",
     schema.Device: "devices",
     schema.DiskUser: "disk_users",
@@ -75,6 +76,7 @@ class Recording:
     database_waits: list[schema.DatabaseWait] = field(default_factory=list)
     statements: list[schema.Statement] = field(default_factory=list)
     named_calls: list[schema.NamedCall] = field(default_factory=list)
+    answers: list[schema.Answer] = field(default_factory=list)
     sql_calls: list[schema.SqlCall] = field(default_factory=list)
     devices: list[schema.Device] = field(default_factory=list)
     disk_users: list[schema.DiskUser] = field(default_factory=list)

@@ -20,6 +20,7 @@ _WORDS = {
     "exited_folded_full": ("ended thread", " dropped"),
     "files_full": ("read", " of files without a name"),
     "named_calls_full": ("call", " not counted by name"),
+    "answers_full": ("answer", " that was an error, not counted"),
     "names_full": ("name", " not kept"),
     "operations_full": ("operation", " not counted"),
     "output_lines": ("line", " not written"),

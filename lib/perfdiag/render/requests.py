@@ -9,6 +9,7 @@ from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
 from perfdiag.report.contract import Call, Percentiles, Report, Request, Silent, Unread
 
+_STATUSES = 3  # of a name; all are in the JSON
 _MOST = 1000  # names, and peers, of a full page: who wants more wants a table, not a text
 
 
@@ -64,6 +65,7 @@ def _served(request: Request) -> str:
         parts.append(f"{plural(request.untimed, 'message')} not timed: perhaps no request")
     if request.unsure:
         parts.append(f"{count(request.unsure)} may be acknowledgements, not requests")
+    parts += [f"{count(times)} answered with {status}" for status, times in list(request.errors.items())[:_STATUSES]]
     if request.declined:
         carry = "connection carries" if request.declined == 1 else "connections carry"
         parts.append(f"{count(request.declined)} {carry} several at once: not told apart")

@@ -10,6 +10,7 @@ from perfdiag.render.layout import HEADING, Page, Section, apart
 from perfdiag.report.contract import NamedCall, Report
 from perfdiag.report.contract.statements import SqlCall, Statement
 
+_STATUSES = 3  # of a name, likewise
 _MOST = 30  # the others are in the JSON
 _Told = TypeVar("_Told")
 
@@ -46,7 +47,9 @@ def _text(statement: Statement) -> str:
 def _sent(statement: SqlCall | NamedCall) -> str:
     often = f", {statement.times:.1f} a request" if statement.times else ""
     request = f" for {statement.request}" if statement.request else ""
-    return f"{statement.name}, to {statement.peer}{request}: {_times(statement)}{often}"
+    errors = list(statement.errors.items())[:_STATUSES] if isinstance(statement, NamedCall) else []
+    answered = "".join(f", {count(times)} answered with {status}" for status, times in errors)
+    return f"{statement.name}, to {statement.peer}{request}: {_times(statement)}{often}{answered}"
 
 
 def _times(statement: Statement | SqlCall | NamedCall) -> str:

@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.model.model import Model
 from perfdiag.model.requests import named_calls as found
+from perfdiag.model.requests.error_counts import error_counts
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.recording import schema
 from perfdiag.recording.packed_numbers import Sums, numbers_by_name
@@ -22,7 +23,9 @@ def served(model: Model) -> list[contract.Request]:
     own, which were asked for."""
     asked = {each.name for each in model.header.options.slo_names}
     found = [each for each in model.exchanges if each.served]
-    return [_request(model, each) for each in sorted(found, key=lambda each: each.line.name not in asked)]
+    errors = error_counts(model.answers, "accepted")
+    ordered = sorted(found, key=lambda each: each.line.name not in asked)
+    return [_request(model, each, errors.get((each.line.object, each.line.name), {})) for each in ordered]
 
 
 def answered(model: Model) -> contract.Percentiles | None:
@@ -40,6 +43,7 @@ def called(model: Model) -> list[contract.Call]:
 def named_calls(model: Model) -> list[contract.NamedCall]:
     """Return the calls whose text shows what they ask for, by peer and request, those that took most time first."""
     peers = by_peer(model, "connected")
+    errors = error_counts(model.answers, "connected")
     return [
         contract.NamedCall(
             name=printable(each.line.name),
@@ -48,6 +52,7 @@ def named_calls(model: Model) -> list[contract.NamedCall]:
             whole=percentiles(each.latency),
             ns=each.line.sum_ns,
             times=each.times,
+            errors=_statuses(errors.get((each.line.object, each.line.name), {})),
         )
         for each in found.named_calls(model.named_calls, model.exchanges)
     ]
@@ -114,7 +119,11 @@ def _per_second(model: Model, count: int) -> float:
     return count * 1e9 / model.window_ns if model.window_ns else 0.0
 
 
-def _request(model: Model, exchange: Exchange) -> contract.Request:
+def _statuses(errors: Mapping[str, int]) -> Mapping[str, int]:
+    return {printable(status): count for status, count in errors.items()}
+
+
+def _request(model: Model, exchange: Exchange, errors: Mapping[str, int]) -> contract.Request:
     line = exchange.line
     return contract.Request(
         name=printable(line.name),
@@ -128,6 +137,7 @@ def _request(model: Model, exchange: Exchange) -> contract.Request:
         oldest_ns=line.oldest_ns,
         untimed=line.untimed,
         unsure=line.unsure,
+        errors=_statuses(errors),
         early=line.early,
         declined=line.declined,
         on_one_thread=line.whole / line.count if line.count else None,

@@ -240,6 +240,8 @@ int probes_attach(struct recorder *recorder)
 		if (state->program == recorder->skeleton->progs.sock_recv_length ||
 		    state->program == recorder->skeleton->progs.inet_recvmsg)
 			recorder->skeleton->bss->knobs.sees_requests = state->link != NULL;
+		if (state->program == recorder->skeleton->progs.failed_call)
+			recorder->skeleton->bss->knobs.sees_failures = state->link != NULL;
 		if (state->program == recorder->skeleton->progs.meet_peers)
 			recorder->skeleton->bss->knobs.follows_peers = state->link && !recorder->options.host &&
 								       !recorder->options.only;
@@ -272,6 +274,7 @@ void probes_end_failed_calls(struct recorder *recorder)
 		return;
 	bpf_link__destroy(state->link);
 	state->link = NULL;
+	recorder->skeleton->bss->knobs.sees_failures = 0;
 	recorder->calls_watched_until_ns = now_ns();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sleeps that followed a system call that had failed (bpf/wait/failed_call.bpf.c). */
+/* Sleeps that followed a system call that had failed, or an answer that was an error (bpf/wait/failed_call.bpf.c). */
 #define _GNU_SOURCE
 #include <bpf/libbpf.h>
 #include <netinet/in.h>
@@ -44,8 +44,13 @@ static void write_failed_call(struct recorder *recorder, const struct failed_cal
 	json_open(json, "failed_call");
 	json_bytes(json, "comm", key->comm, strnlen(key->comm, COMM_BYTES));
 	json_u64(json, "pid", sum->tgid);
-	object_write(recorder, "call", key->call);
-	json_u64(json, "error", key->error);
+	if (OBJECT_KIND(key->call) == OBJECT_REQUEST) {
+		request_name_write(recorder, "request", (__u32)OBJECT_ID(key->call));
+		status_write(json, "status", key->error);
+	} else {
+		object_write(recorder, "call", key->call);
+		json_u64(json, "error", key->error);
+	}
 	if (sum->longest.object)
 		object_write(recorder, "object", sum->longest.object);
 	else if (sum->longest.kind == ARGUMENT_PATH)

@@ -12,7 +12,7 @@
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
-static const char *direction_name(unsigned int direction)
+const char *direction_name(unsigned int direction)
 {
 	static const char *const names[] = { "unknown", "accepted", "connected", "lookup", "datagram", "datagram_port" };
 
@@ -315,5 +315,6 @@ void requests_write(struct recorder *recorder)
 	write_unread(recorder);
 	write_inside(recorder);
 	named_calls_write(recorder);
+	answers_write(recorder);
 	sql_calls_write(recorder);
 }

@@ -48,6 +48,7 @@ class Full:
         yield from self.statements()
         yield from self.sql_calls()
         yield from self.named_calls()
+        yield from self.answers()
         yield from self.peers()
         yield from self.failed_calls()
         yield from self.given_up()
@@ -241,6 +242,13 @@ class Full:
                 "type": "named_call", "object": f"peer:10.0.{number // 256}.1:80", "name": f"GET /{number % 256:050}",
                 "request": f"GET /{number:050}", "count": sum(n for _, n in fine), "sum_ns": 12_345_678,
                 "max_ns": 2_345_678, "owned": 1000, "buckets": fine,
+            }  # fmt: skip
+
+    def answers(self) -> Iterator[dict[str, Any]]:
+        for number in range(512):
+            yield {
+                "type": "answer", "object": f"peer:10.0.{number // 256}.1:80", "name": f"GET /{number % 256:050}",
+                "direction": "connected", "status": str(400 + number % 200), "count": 1000, "sum_ns": 12_345_678,
             }  # fmt: skip
 
     def others(self) -> Iterator[dict[str, Any]]:

@@ -89,6 +89,7 @@ COUNTERS = (
     "peers_full",
     "exchanges_full",
     "named_calls_full",
+    "answers_full",
     "because_full",
     "programs_skipped",
     "calls_skipped",

@@ -6,6 +6,18 @@ from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, fact
 class RequestsPolicy(Family):
     title = "requests: what read them late, pools and loops"
 
+    server_errors_share = share(
+        0.1,
+        "Where one answer in ten is an error of the server, whoever asks notices.",
+    )
+    client_errors_share = share(
+        0.5,
+        "Single answers of 4xx are wrong questions of clients; where they are half, something is set up wrong.",
+    )
+    fewest_errors = count(
+        2,
+        "One answer may be an error by chance.",
+    )
     shared_sleep_factor = factor(
         1.5,
         "Time of requests for each second that threads slept: from there on, requests wait for sleeps of others.",

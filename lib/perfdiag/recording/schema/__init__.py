@@ -15,6 +15,7 @@ from perfdiag.recording.schema.requests import (
     LATENCY_BUCKETS,
     LATENCY_STEPS,
     LATENCY_UNIT_NS,
+    Answer,
     CallLevel,
     Exchange,
     Latency,
@@ -94,6 +95,7 @@ AnyLine = (
     | Application
     | DatabaseWait
     | NamedCall
+    | Answer
     | PeerStack
     | PeerWait
     | SqlCall
@@ -133,6 +135,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "UNTRUSTED_FIELDS",
     "AccountSum",
+    "Answer",
     "AnyLine",
     "Application",
     "Because",

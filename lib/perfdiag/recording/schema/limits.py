@@ -57,6 +57,7 @@ RECORDER: Mapping[str, int] = {
     "MOST_STEPS": 32,
     "UNNAMED_FILES": 64,
     "UNREAD_PARTS": 12,
+    "answers": 512,
     "because": 8192,
     "devices": 1024,
     "dirtiers": 2048,
@@ -96,6 +97,7 @@ def _table(name: str) -> int:
 
 # The most lines by type; of a type whose lines replace older ones about the same thing, the most things.
 LINES: Mapping[str, int] = {
+    "answer": _table("answers"),
     "application": RECORDER["PROGRAMS_MAX"],
     "because": _table("because"),
     "calibration": 8,  # two are written
@@ -147,8 +149,8 @@ FACT_CHARACTERS = 2 * RECORDER["FACTS_TEXTS_MAX"]  # of the texts at the begin a
 # Of lines that say nothing: blank, damaged, or of a kind that is not known; a newer recorder may fill a table of those.
 UNREAD_LINES = 100_000
 
-# What keeps a report within 300 MB, whatever is recorded: one with all tables full has over 212, and 15 of names.
-MOST_KEPT_BYTES = 216 << 20  # of lines that count: but facts, of each thing the first
+# What keeps a report within 300 MB, whatever is recorded: one with all tables full has 216, and 15 of names.
+MOST_KEPT_BYTES = 217 << 20  # of lines that count: but facts, of each thing the first
 MOST_NAMES_BYTES = 24 << 20  # of different names in them
 
 

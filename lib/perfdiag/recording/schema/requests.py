@@ -272,3 +272,18 @@ class NamedCall(Line, tag="named_call"):
     def has_name(self) -> bool:
         """Whether all of them ask for the same."""
         return self.name != OTHER_NAMES
+
+
+class Answer(Line, tag="answer"):
+    """Answers that are errors of one kind, to requests of one name that the target served, or to calls that it made.
+
+    They are among the answered ones of an Exchange or a NamedCall.  Only the first piece of an answer is looked at: one
+    that comes in smaller ones than its status does not count.
+    """
+
+    object: Object  # as in Exchange
+    name: RequestName
+    direction: Word  # "accepted", or "connected"
+    status: Word  # "503", or the first word of an error of Redis: "LOADING"; "OTHER"
+    count: Count
+    sum_ns: Nanoseconds  # until their first byte

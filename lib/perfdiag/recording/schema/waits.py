@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from perfdiag.recording.schema.base import AccountSums, Buckets, Count, Line, Nanoseconds
-from perfdiag.recording.schema.limits import RECORDER, Account, Comm, Object, Symbol, Word, at_most
+from perfdiag.recording.schema.limits import RECORDER, Account, Comm, Object, RequestName, Symbol, Word, at_most
 
 Frames = Annotated[Sequence[Symbol], at_most(RECORDER["STACK_FRAMES"])]
 Script = Annotated[Sequence[Symbol], at_most(RECORDER["SCRIPT_FRAMES"])]
@@ -75,7 +75,8 @@ class PeerWait(Line, tag="peer_wait"):
 
 
 class FailedCall(Line, tag="failed_call"):
-    """Sleeps of a millisecond and more of threads of one name, each of which followed a system call that had failed.
+    """Sleeps of a millisecond and more of threads of one name, each of which followed a system call that had failed,
+    or an answer that was an error.
 
     A second view, as Because is. The last failed call since the sleep before counts, if the thread failed in the same
     before another sleep; one that often fails without any harm (no such file) does not count behind another.
@@ -83,13 +84,15 @@ class FailedCall(Line, tag="failed_call"):
 
     comm: Comm
     pid: Count  # of one of them
-    call: Object  # "syscall:link"
-    error: Count  # errno
     sleeps: Count
     sum_ns: Nanoseconds
     max_ns: Nanoseconds
+    call: Object = ""  # "syscall:link"
+    error: Count = 0  # errno
     object: Object = ""  # the peer or the file that it was for, of the longest sleep
     file: Object = ""  # or the last component of its path
+    request: RequestName = ""  # instead of a call: what was asked of that peer
+    status: Word = ""  # and the answer, as in Answer
 
 
 class Stack(Line, tag="stack"):

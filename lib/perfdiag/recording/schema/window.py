@@ -175,6 +175,7 @@ NO_TIME_LOST = frozenset(
         "failed_calls_full",
         "files_full",
         "named_calls_full",
+        "answers_full",
         "names_full",
         "operations_full",
         "peers_full",

@@ -30,6 +30,7 @@ class Request(Part, frozen=True, kw_only=True):
     oldest_ns: int  # of those that are open
     untimed: int  # of which nothing tells whether they were answered, or had to be
     unsure: int  # of the answered ones: what was sent may have been news
+    errors: Mapping[str, int] = {}  # answered with an error, by status: "503"; those that were seen
     early: int
     declined: int
     on_one_thread: float | None  # the part whose accounts are known
@@ -91,6 +92,7 @@ class NamedCall(Part, frozen=True, kw_only=True):
     whole: Percentiles
     ns: int  # of all of them together
     times: float  # so often a request of that name makes one, on average; 0: none is known to
+    errors: Mapping[str, int] = {}  # answered with an error, by status, or the word of Redis: "503", "LOADING"
 
 
 class RequestTime(Part, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ NO_FAULT = "Nothing abnormal was found."
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
 WORKS = 0.25  # of the window: a job that does so much between its pauses is asked about for that
 SLEEPS, IDLE, BLOCKED = "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE"
+ERRORS = "REQUEST-ERRORS"
 
 
 def _is_unknown(it: Situation) -> bool:
@@ -136,7 +137,7 @@ def _may_be_slow(it: Situation) -> list[str]:
 
 def _elsewhere(it: Situation) -> list[str]:
     answered = concerned_requests.answered(it.model)
-    parts = ["This process is not the slow part.", answered, *clear_of_fault.unseen(it.model)]
+    parts = ["This process is not the slow part.", *_errors(it), answered, *clear_of_fault.unseen(it.model)]
     return [*parts, f"Otherwise it waited {it.waits}.", CLIENTS_LOOK, *it.end]
 
 
@@ -147,7 +148,7 @@ def _hardly_busy(it: Situation) -> list[str]:
     hardly = f"Hardly busy, {duration(it.model.busy_ns)} in {duration(it.model.window_ns)}: it waited {it.waits}."
     unseen = _unseen(it) or [work.senders(it.model)]
     asked = questions_for_clients(it.model)
-    return [*it.untimed, *asked, hardly, *it.doubts, *unseen, *it.busiest, _no_fault(it)]
+    return [*it.untimed, *asked, hardly, *_errors(it), *it.doubts, *unseen, *it.busiest, _no_fault(it)]
 
 
 def _profile(it: Situation) -> list[str]:
@@ -155,7 +156,8 @@ def _profile(it: Situation) -> list[str]:
     fault = "" if it.is_untold else _no_fault(it)
     mostly_idle = it.waits and it.model.idle_ns > it.model.busy_ns and not it.sleep
     otherwise = f"Otherwise it waited {it.waits}." if mostly_idle else ""
-    return [*it.untimed, most_time, *it.busiest, *it.doubts, fault, *_unseen(it), *it.slept, otherwise]
+    told = [*it.untimed, most_time, *it.busiest, *_errors(it), *it.doubts, fault]
+    return [*told, *_unseen(it), *it.slept, otherwise]
 
 
 def _sleeps_and_works(it: Situation) -> list[str]:
@@ -171,7 +173,7 @@ def _waits_beside_requests(it: Situation) -> bool:
 
 def _beside_requests(it: Situation) -> list[str]:
     outside = [f"Outside of them: {told(each)}" for each in it.largest]
-    return [concerned_requests.answered(it.model), *outside, *it.slept]
+    return [concerned_requests.answered(it.model), *_errors(it), *outside, *it.slept]
 
 
 def _kind(it: Situation) -> Kind:
@@ -198,6 +200,10 @@ def _works(it: Situation) -> bool:
 
 def _unseen(it: Situation) -> list[str]:
     return work.untold_tasks(it.model) or perhaps(it.hidden)
+
+
+def _errors(it: Situation) -> list[str]:
+    return list(map(said, it.named(ERRORS)))
 
 
 def _waited(it: Situation) -> str:

@@ -1,15 +1,12 @@
-"""Calls that fail before threads sleep: what is tried again after each pause."""
+"""What fails before threads sleep, and is tried again after each pause."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.common.text import printable
 from perfdiag.common.units import duration, plural
-from perfdiag.diagnosis.evidence.debuggers import shown_pid
-from perfdiag.diagnosis.evidence.idle.call_errors import is_expected, may_be_standby, meaning_of, name_of
+from perfdiag.diagnosis.evidence.idle.failures import Failure, call_of, failure_of
 from perfdiag.diagnosis.policy import idle_policy
-from perfdiag.diagnosis.significance import brief
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
@@ -18,56 +15,37 @@ from perfdiag.recording.accounts import PARKED, TIMER
 
 @dataclass(frozen=True)
 class FailedTries:
-    """A call that failed before most sleeps of some threads."""
+    """What failed before most sleeps of some threads."""
 
     line: schema.FailedCall
+    failure: Failure
     account: str  # that these sleeps are booked to
     ns: int  # of the whole window, where calls were watched for a part of it: as much in the rest
     watched_ns: int | None  # how long calls were watched, None: all of the window
-    what: str  # "" where it is not known what it was called for
-    why: str
-    remedy: str
-
-    @property
-    def call(self) -> str:
-        """Return "bind()"."""
-        return f"{_call_of(self.line)}()"
 
     @property
     def headline(self) -> str:
         """Return "bind() of 10.0.0.1:80 fails (EADDRNOTAVAIL), and threads sleep before they try again", or that they
         sleep after such a failure, where it may do no harm."""
-        of = f"{self.call} of {brief(self.what)}" if self.what else self.call
-        error = name_of(self.line.error)
-        if self.expected:
-            return f"Threads sleep, mostly after {of} failed ({error})"
-        return f"{of} fails ({error}), and threads sleep before they try again"
+        if self.failure.expected:
+            return f"Threads sleep, mostly after {self.failure.before}"
+        return f"{self.failure.now}, and threads sleep before they {self.failure.again}"
 
     def text(self, code: str) -> str:
         """Return how many sleeps in some code, if that is known, followed such a failure, and how long they were."""
         where = f" in {code}" if code else ""
         took = f"{duration(self.line.sum_ns)}, the longest {duration(self.line.max_ns)}"
-        return f"{plural(self.line.sleeps, 'sleep')}{where} after such a failure take {took}"
-
-    @property
-    def expected(self) -> bool:
-        """Whether nothing may be wrong."""
-        return is_expected(_call_of(self.line), self.line.error)
-
-    @property
-    def may_be_standby(self) -> bool:
-        """Whether somebody who waits for its turn looks the same."""
-        return may_be_standby(_call_of(self.line), self.line.error)
+        return f"{plural(self.line.sleeps, 'sleep')}{where} after {self.failure.such} take {took}"
 
 
 def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries | None:
-    """Return the call that failed before most of the sleeps of threads; None: most followed no failure that was seen.
+    """Return what failed before most of the sleeps of threads; None: most followed no failure that was seen.
 
     Connects are left to those who know their peers.
     """
     for account in (TIMER, PARKED):
         slept = sums_by_key((thread.comm, thread.ns(account)) for thread in threads)
-        lines = [each for each in model.failed_calls if each.comm in slept and _call_of(each) != "connect"]
+        lines = [each for each in model.failed_calls if each.comm in slept and call_of(each) != "connect"]
         best = max(lines, key=lambda each: (each.sum_ns, each.call), default=None)
         if best is None:
             continue
@@ -98,17 +76,10 @@ def watched_part(model: Model) -> float:
 
 
 def _found(model: Model, line: schema.FailedCall, account: str, slept_ns: int) -> FailedTries:
-    why, remedy = meaning_of(_call_of(line), line.error)
     return FailedTries(
         line=line,
+        failure=failure_of(model, line),
         account=account,
         ns=min(slept_ns, round(line.sum_ns / watched_part(model))),
         watched_ns=_watched_ns(model),
-        what=printable(line.file) or line.object.partition(" (inode ")[0],
-        why=why,
-        remedy=remedy.replace("PID", shown_pid(model, line.pid)),
     )
-
-
-def _call_of(line: schema.FailedCall) -> str:
-    return printable(line.call.removeprefix("syscall:"))

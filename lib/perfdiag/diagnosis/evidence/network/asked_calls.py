@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.requests.calls import by_peer
+from perfdiag.diagnosis.evidence.requests.error_statuses import name_of as status_name
 from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_HEADLINE
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Claim, Evidence, Finding
@@ -18,7 +19,9 @@ from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.named_calls import NamedCall, named_calls
 from perfdiag.model.requests.request_time import PEERS
 from perfdiag.model.waits.receiving_calls import FROM_PEERS
+from perfdiag.recording import schema
 
+_STATUSES = 3  # of one name
 _FEWEST_TIMES = 0.05  # a request, below which that says nothing: most requests make no such call
 
 
@@ -37,6 +40,7 @@ class _Asked:
     ns: int
     times: float  # so often a request asks for it that may; 0: no such request is known
     peer: Exchange  # all calls there
+    errors: Sequence[schema.Answer]  # of these, those answered with errors
 
     @property
     def part(self) -> float:
@@ -50,7 +54,23 @@ class _Asked:
     def text(self) -> str:
         often = f", {self.times:.1f} a request" if self.times >= _FEWEST_TIMES else ""
         calls = plural(max(self.count, self.peer.line.count), "call")
-        return f"{self.count:,} of {calls} there{often}, {about(self.ns / self.count)} each: {self.name}"
+        return f"{self.count:,} of {calls} there{often}, {about(self.ns / self.count)} each: {self.name}{self._errors}"
+
+    @property
+    def title(self) -> str:
+        """Return what is asked, and the error that most of that time is waited for: "GET /cart, with 504"."""
+        most = max(self.errors, key=lambda each: each.sum_ns, default=None)
+        of_most = most and 2 * most.sum_ns >= self.ns
+        return f"{self.name}, with {plain(status_name(most.status))}" if most and of_most else self.name
+
+    @property
+    def _errors(self) -> str:
+        told = sorted(self.errors, key=lambda each: -each.sum_ns)[:_STATUSES]
+        return "".join(
+            f"; {each.count:,} answered with {plain(status_name(each.status))}, {about(each.sum_ns / each.count)} each"
+            for each in told
+            if each.count
+        )
 
 
 def _most_asked(model: Model) -> dict[str, _Asked]:
@@ -58,11 +78,14 @@ def _most_asked(model: Model) -> dict[str, _Asked]:
     calls = named_calls(model.named_calls, model.exchanges)
     named = groups_by_key((each.line.object, each) for each in calls if each.line.has_name and each.line.count)
     peers = by_peer(model, "connected")
-    found = {key: _most(peers[key], each) for key, each in named.items() if key in peers}
+    errors = groups_by_key(((each.object, each.name), each) for each in model.answers if each.direction == "connected")
+    found = {key: _most(peers[key], each, errors) for key, each in named.items() if key in peers}
     return {key: asked for key, asked in found.items() if asked.part >= network_policy.one_call_share}
 
 
-def _most(peer: Exchange, calls: Sequence[NamedCall]) -> _Asked:
+def _most(
+    peer: Exchange, calls: Sequence[NamedCall], errors: Mapping[tuple[str, str], Sequence[schema.Answer]]
+) -> _Asked:
     names = groups_by_key((each.line.name, each) for each in calls)
     same = max(names.values(), key=lambda group: sum(each.line.sum_ns for each in group))
     owned, requests = sum(each.line.owned for each in same), sum(each.requests for each in same)
@@ -72,6 +95,7 @@ def _most(peer: Exchange, calls: Sequence[NamedCall]) -> _Asked:
         sum(each.line.sum_ns for each in same),
         owned / requests if requests else 0.0,
         peer,
+        errors.get((peer.line.object, same[0].line.name), ()),
     )
 
 
@@ -81,7 +105,7 @@ def _on_one(finding: Finding, asked: Mapping[str, _Asked]) -> Finding:
     if key not in asked or 2 * waits[key] < sum(waits.values()):
         return finding
     most = asked[key]
-    headline = f"{finding.headline}: {most.name}"
+    headline = f"{finding.headline}: {most.title}"
     return replace(
         finding,
         headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,

@@ -1,9 +1,8 @@
-"""CALL-RETRIED: a system call fails, and threads sleep before they try again."""
+"""CALL-RETRIED: what threads try fails, and they sleep before they try again."""
 
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
-from perfdiag.diagnosis.evidence.idle.call_errors import name_of
 from perfdiag.diagnosis.evidence.idle.failed_tries import FailedTries, failed_tries, watched_part, why_not_watched
 from perfdiag.diagnosis.evidence.idle.sleeps import sleep, sleeps_in
 from perfdiag.diagnosis.frame import conclude
@@ -20,12 +19,14 @@ _BY_HAND = "by hand: strace -f -Z -p PID"
 
 @rule(
     ID,
-    title="A call fails, and threads sleep before they try again",
+    title="A call fails or is refused, and threads sleep before they try again",
     accounts=(TIMER, PARKED),
     meaning="A system call fails, and the thread that made it sleeps until it tries again: a lock file that somebody"
-    " has not removed, a lock that another process holds, an address that is missing, a limit that is reached. What it"
-    " waits for is the end of that failure; the pause only makes it notice late.",
-    measured="The last system call of a thread that failed before each of its sleeps, if half of its sleep follows the"
+    " has not removed, a lock that another process holds, an address that is missing, a limit that is reached. Or a"
+    " peer answers with an error, such as 429 or 503. What it waits for is the end of that failure; the pause only"
+    " makes it notice late.",
+    measured="The last system call of a thread that failed before each of its sleeps, or answer that was an error (the"
+    " status of HTTP/1, or an error of Redis, on connections that are not encrypted), if half of its sleep follows the"
     " same one. Of requests, sleep of the threads that serve them counts, otherwise sleep that TARGET-SLEEPS would"
     " tell. Errors that often do no harm, such as ENOENT or that of mkdir -p, are told as no fault. Results of calls"
     " are read as long as no CPU makes more than 100,000 a second. Connects are NET-CONNECT-SLOW.",
@@ -73,23 +74,24 @@ def _finding(model: Model, threads: Sequence[ThreadLedger], found: FailedTries) 
     code = sleeps_in(model, [thread for thread in threads if thread.comm == line.comm])
     felt = found.ns >= general_policy.fault_share * model.window_ns
     watched = f"calls were watched for {duration(found.watched_ns)} only" if found.watched_ns is not None else ""
-    claim = f"{name_of(line.error)}: {found.why}. {found.text(code)}"
-    standby = found.may_be_standby and not model.request_time
+    failure = found.failure
+    claim = f"{failure.why}. {found.text(code)}"
+    standby = failure.standby and not model.request_time
     return conclude(
         model,
         {found.account: model.ns(found.account) if model.request_time else found.ns},
         headline=found.headline,
         claim=f"{claim}.",
         mechanism=Mechanism.FAILED,
-        severity=Severity.WARNING if felt and not found.expected else Severity.INFO,
-        best=Confidence.MEDIUM if found.expected else Confidence.HIGH,
+        severity=Severity.WARNING if felt and not failure.expected else Severity.INFO,
+        best=Confidence.MEDIUM if failure.expected else Confidence.HIGH,
         doubts=[
             watched and f"{watched}: {why_not_watched(model)}",
-            "this error may do no harm: what is tried may go on without it" if found.expected else "",
+            "this error may do no harm: what is tried may go on without it" if failure.expected else "",
             "a standby that waits for its turn looks the same" if standby else "",
         ],
-        evidence=[Evidence(claim, float(line.sum_ns), "ns", "sys_exit")],
-        remedies=[fix(found.remedy)],
+        evidence=[Evidence(claim, float(line.sum_ns), "ns", failure.hook)],
+        remedies=[fix(failure.remedy)],
         alternatives=[] if standby else ["the thread looks from time to time for something that need not come"],
-        verify=measured(model, f"{found.call} succeeds"),
+        verify=measured(model, failure.fixed),
     )

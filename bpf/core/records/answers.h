@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The part of records.h about answers that are errors; included there. */
+#pragma once
+
+/* Errors of Redis by their first word: https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
+#define REDIS_ERRORS(X)                                                                                                \
+	X(ERR)                                                                                                         \
+	X(LOADING)                                                                                                     \
+	X(BUSY)                                                                                                        \
+	X(OOM)                                                                                                         \
+	X(READONLY)                                                                                                    \
+	X(MISCONF)                                                                                                     \
+	X(NOAUTH)                                                                                                      \
+	X(NOPERM)                                                                                                      \
+	X(WRONGPASS)                                                                                                   \
+	X(MOVED)                                                                                                       \
+	X(ASK)                                                                                                         \
+	X(TRYAGAIN)                                                                                                    \
+	X(CLUSTERDOWN)                                                                                                 \
+	X(MASTERDOWN)                                                                                                  \
+	X(NOREPLICAS)                                                                                                  \
+	X(NOSCRIPT)                                                                                                    \
+	X(WRONGTYPE)                                                                                                   \
+	X(EXECABORT)
+
+#define FIRST_REDIS_ERROR 1000 /* above all statuses of HTTP */
+#define REDIS_ENUM(id) REDIS_##id,
+enum redis_error { REDIS_OTHER = FIRST_REDIS_ERROR, REDIS_ERRORS(REDIS_ENUM) REDIS_ERROR_END };
+
+/* Answers of one status to what has one name: to calls of the target, or its own. */
+struct answer_key {
+	__u64 object; /* as in struct exchange_key */
+	__u32 name;   /* of the request, or of what is asked */
+	__u16 status; /* of HTTP, or enum redis_error */
+	__u8 direction;
+	__u8 padding;
+};
+
+struct answer_sum {
+	__u64 count;
+	__u64 ns; /* until their first byte */
+};
