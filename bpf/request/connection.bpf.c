@@ -85,7 +85,7 @@ static __always_inline int note_segment(struct sock *sock)
 {
 	struct connection *connection;
 
-	if (!knobs.window_open || !is_full(sock))
+	if (!knobs.window_open || !is_full(sock) || is_left_out(sock))
 		return 0;
 	connection = connection_given(sock);
 	if (connection)
@@ -147,7 +147,8 @@ int BPF_PROG(inet_sock_set_state, struct sock *sock, int old, int new)
 	now = bpf_ktime_get_ns();
 	if (sock->sk_protocol == IPPROTO_TCP && (new == TCP_SYN_SENT || old == TCP_SYN_SENT))
 		connect_state(sock, old, new, now);
-	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && !is_path(sock) && bpf_map_lookup_elem(&accepting, &port))
+	if (old == TCP_SYN_RECV && new == TCP_ESTABLISHED && !is_path(sock) && !is_left_out(sock) &&
+	    bpf_map_lookup_elem(&accepting, &port))
 		follow_new(sock);
 	connection = connection_given(sock);
 	if (!connection || (new != TCP_CLOSE && !is_given_up(sock, connection, new) &&
@@ -181,6 +182,8 @@ static long end_one(void *map, const __u64 *address, struct connection *connecti
 	struct exchange_tally *tally;
 	struct exchange_sum *sum;
 
+	if (connection->direction == DIRECTION_ACCEPTED && is_left_out((const struct sock *)*address))
+		return 0; /* it was used at the very moment when that was decided */
 	if (is_stream(connection, *now)) {
 		COUNT_EXCHANGES(connection, untimed);
 		return 0;
@@ -216,4 +219,44 @@ int end_exchanges(void *context)
 	__u64 now = bpf_ktime_get_ns();
 
 	return bpf_for_each_map_elem(&connections, end_one, &now, 0) < 0;
+}
+
+struct thinning thinning;
+
+/* The mixed hash, with so many of its lower bits not set, may be halved as often. */
+static __always_inline __u32 halvings_of(__u32 hash)
+{
+	for (__u32 bit = 0; bit < MOST_HALVINGS; bit++)
+		if (hash & (1U << bit))
+			return bit;
+	return MOST_HALVINGS;
+}
+
+static long thin_one(void *map, const __u64 *address, struct connection *connection, void *context)
+{
+	const struct sock *sock = (const struct sock *)*address;
+	__u32 halvings;
+
+	if (thinning.forget == FORGET_ALL) {
+		bpf_map_delete_elem(&connections, address);
+		return 0;
+	}
+	connection->counted = 0;
+	if (connection->direction != DIRECTION_ACCEPTED || !is_accepted_tcp(sock))
+		return 0;
+	halvings = halvings_of(mixed(LOAD(sock, sock, __sk_common.skc_hash)));
+	if (thinning.forget == FORGET_LEFT_OUT && is_left_out(sock))
+		bpf_map_delete_elem(&connections, address);
+	else if (halvings <= MOST_HALVINGS)
+		thinning.now[halvings]++;
+	return 0;
+}
+
+/* Run in the window, first to count, and then, with a new mask, to drop. */
+SEC("syscall")
+int thin_connections(void *context)
+{
+	__builtin_memset(thinning.now, 0, sizeof(thinning.now));
+	bpf_for_each_map_elem(&connections, thin_one, NULL, 0);
+	return 0;
 }

@@ -225,6 +225,8 @@ __weak __noinline int end_request(struct connection *connection)
 	sum = over_slo ? &tally->sums[1] : &tally->sums[0];
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
+	if (knobs.connection_mask)
+		__sync_fetch_and_add(&sum->squares, 2 * connection->counted++ + 1);
 	add_bytes(sum, connection);
 	__sync_fetch_and_add(&sum->first_byte_ns, connection->answered - connection->begun);
 	add(&sum->read_delay_ns, connection->read_delay_ns);

@@ -3,6 +3,7 @@
 #pragma once
 #include "network/datagram.bpf.h"
 #include "network/socket.bpf.h"
+#include "request/connection_sample.bpf.h"
 #include "request/answer.bpf.h"
 #include "request/answer_status.bpf.h"
 #include "request/outbound_call.bpf.h"
@@ -63,6 +64,20 @@ static __always_inline void note_answer_read(struct record *record, const struct
 	record->answer = (struct answer){ connection->begun, connection->answered, connection->object };
 }
 
+/* The thread has read from a connection that is not followed: it works for no request that is. */
+static __always_inline int pass_over(struct record *record)
+{
+	struct socket_id nobody = {};
+	__u64 now = bpf_ktime_get_ns();
+
+	if (moves_for_others())
+		return 0;
+	turn_to(record, &nobody, connection_at(&record->serving), now);
+	record->serving_sure = 0;
+	record->requests_read += !record->requests_read;
+	return 0;
+}
+
 static __always_inline int received(struct sock *sock, int length, int flags)
 {
 	struct connection *connection, *owner;
@@ -76,6 +91,8 @@ static __always_inline int received(struct sock *sock, int length, int flags)
 	record = record_of(bpf_get_current_task_btf());
 	if (!record)
 		return 0;
+	if (is_left_out(sock))
+		return pass_over(record);
 	connection = is_datagram(sock) ? datagram_from(sock, &known) : met(sock, &known);
 	if (!connection)
 		return 0;
@@ -145,7 +162,7 @@ static __always_inline int sent(struct sock *sock, int length)
 	__u64 now;
 	bool known;
 
-	if (!knobs.window_open)
+	if (!knobs.window_open || is_left_out(sock))
 		return 0;
 	if (length == -EAGAIN)
 		note_refused(sock);
@@ -224,7 +241,7 @@ static __always_inline int is_readable(struct sock *sock)
 	struct connection *connection;
 	__u64 now;
 
-	if (!knobs.window_open)
+	if (!knobs.window_open || is_left_out(sock))
 		return 0;
 	connection = connection_given(sock);
 	if (!connection) {

@@ -133,6 +133,8 @@ uint64_t probes_tick_ns(void);
 int probes_sweep(struct recorder *recorder);
 void probes_meet(struct recorder *recorder, pid_t tid);	 /* as a sweep, of one thread that may be gone */
 void probes_end_failed_calls(struct recorder *recorder); /* the host makes too many calls */
+void probes_end_peers(struct recorder *recorder);
+void probes_end_requests(struct recorder *recorder);
 bool probes_watch_failed_calls(const struct recorder *recorder);
 int probes_meet_peers(struct recorder *recorder); /* that the kernel side has asked for */
 void probes_pace_stacks(struct recorder *recorder);

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from perfdiag.common.config import Config, parts_per_million
 from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Confidence
+from perfdiag.model.requests.exchanges import Latencies
 from perfdiag.recording import schema
 from perfdiag.render.coverage import in_full
+from perfdiag.render.head import head as head_of
 from perfdiag.render.layout import Page
+from perfdiag.render.requests import served_line
 from perfdiag.report.assembly import make
 from perfdiag.report.contract import Report
 
 from unit.support import Builder
+from unit.support.exchanges import exchange, latency
+from unit.support.judging import silence
 from unit.support.recording import START_NS
 
 
@@ -72,6 +80,65 @@ def test_without_a_budget_nothing_is_said() -> None:
     model = Builder().thread("app", cpu_user="5 s").model()
     report = make(model, diagnose(model), Config())
     assert report.cost and report.cost.kept is None and "budget" not in full(report)
+
+
+def sampled(one_of: int = 8, count_error: int = 600) -> Builder:
+    """Requests on many connections, of which one in so many was followed after half a second."""
+    builder = Builder().thread("app", cpu_user="5 s", wait_events="4 s").budget(20_000, "18 ms", "1 s")
+    builder.reads(8000)
+    builder.line(exchange(8000, 4_000_000_000, {"cpu.user": 4_000_000_000}, count_error=count_error))
+    builder.line(latency([500_000] * 8000))
+    return builder.line(given_up("requests", one_of=one_of))
+
+
+def test_numbers_of_a_sample_have_their_error() -> None:
+    model = sampled().model()
+    report = make(model, diagnose(model), Config())
+    assert report.sample and (report.sample.one_of, report.sample.after_ns) == (8, 500_000_000)
+    assert report.sample.error == pytest.approx(0.075)
+    (request,) = report.requests
+    assert (request.whole.count, request.whole.count_error) == (8000, 600)
+    assert request.whole.p50_range_ns and request.whole.p50_ns
+    assert request.whole.p50_range_ns[0] <= request.whole.p50_ns <= request.whole.p50_range_ns[1]
+    (note,) = [note for note in report.notes if note.startswith("SAMPLED")]
+    assert "one connection in 8" in note and "+-7.5 %" in note
+    head = " ".join(line.plain for line in head_of(report, Page(width=120)).lines())
+    assert "8,000 requests +-600" in head
+    assert "8,000 +-600, " in served_line(request)
+
+
+@pytest.mark.parametrize("id", ["ANSWER-OWED", "CONCURRENCY-LIMIT", "POOL-SATURATED", "READER-NOT-LISTENING"])
+def test_what_needs_the_whole_is_not_measured_beside_a_sample(id: str) -> None:
+    assert "needs all connections" in silence(sampled().model(), id).reason
+    assert not [each for each in diagnose(sampled(one_of=1).model()).silences if "all connections" in each.reason]
+
+
+def test_findings_beside_a_sample_are_less_sure() -> None:
+    diagnosis = diagnose(sampled().model())
+    assert diagnosis.findings
+    for finding in diagnosis.findings:
+        assert finding.confidence is not Confidence.HIGH
+        assert any("one connection in 8" in limit and "+-8 %" in limit for limit in finding.limits), finding
+
+
+def test_requests_that_were_given_up_are_not_measured() -> None:
+    builder = Builder().thread("app", cpu_user="5 s").budget(0, "18 ms", "1 s").line(given_up("requests"))
+    model = builder.model()
+    assert not model.measured("requests")
+    assert make(model, diagnose(model), Config()).sample is None
+
+
+def test_the_range_of_a_percentile_is_that_of_its_connections() -> None:
+    """64 connections: the median of all lies between the 38th and the 62nd percentile of theirs."""
+    even = {16 + index: 100 for index in range(100)}  # a distribution of 100 steps
+    connections = 64
+    error = round(1.96 * 10_000 / math.sqrt(2 * connections))
+    times = Latencies(10_000, 10**9, 10**12, even, error)
+    low, high = times.range_ns(0.5) or (0, 0)
+    assert low == pytest.approx(times.quantile_ns(0.38), rel=0.05)
+    assert high == pytest.approx(times.quantile_ns(0.62), rel=0.05)
+    assert Latencies(10_000, 10**9, 10**12, even).range_ns(0.5) is None
+    assert (times.range_ns(0.99) or (0, 0))[1] == 10**12
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ struct in6_addr {
 };
 
 struct sock_common {
+	unsigned int skc_hash;
 	__u32 skc_daddr, skc_rcv_saddr;
 	__u16 skc_dport, skc_num;
 	unsigned short skc_family;

@@ -52,11 +52,27 @@ struct exchange_sum {
 	__u64 resent; /* requests of whose answers segments were sent again by a timeout, after the last was written */
 	__u64 resent_ns;
 	__u64 awaited; /* of those by UDP that are open: somebody watches their socket */
+	__u64 squares; /* of how many of them each connection had, since not all connections are followed */
 	__u64 parts_ns[ACCOUNT_COUNT];
 	__u64 oldest_ns;	     /* of those that are open */
 	__u64 unanswered_longest_ns; /* of requests whose connection ended */
 	__u64 busy_since;
 	__s64 busy; /* how many just now */
+};
+
+/* What user space tells and asks request/connection.bpf.c where it is to follow fewer connections. */
+#define MOST_HALVINGS 11
+
+enum forget {
+	FORGET_NONE, /* they are counted only */
+	FORGET_LEFT_OUT,
+	FORGET_ALL,
+};
+
+struct thinning {
+	__u32 forget; /* enum forget */
+	__u32 now[MOST_HALVINGS +
+		  1]; /* accepted connections of TCP, by how often they could be halved and that one stays */
 };
 
 /*

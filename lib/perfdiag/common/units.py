@@ -84,6 +84,11 @@ def size(number: float) -> str:
     raise AssertionError("unreachable: the last unit takes everything")
 
 
+def give_or_take(error: int) -> str:
+    """Return what follows a number that is an estimate, " +-1,200"; "" if it is exact."""
+    return f" +-{count(error)}" if error else ""
+
+
 def plural(number: int, noun: str) -> str:
     """Return "1 thread", "2 threads" or "2 processes"; only for nouns that take an s or es."""
     ending = "es" if noun.endswith("s") else "s"

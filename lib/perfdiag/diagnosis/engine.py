@@ -16,6 +16,7 @@ from perfdiag.diagnosis.other_hands import with_other_hands
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Outcome, Rule, Silence
 from perfdiag.diagnosis.rules import RULES
+from perfdiag.diagnosis.sampled_requests import with_sample
 from perfdiag.model.model import Model, NotRecorded
 
 MOST_OUTCOMES = 100  # of one rule, which says the worst first: nobody reads that thousands of processes have one fault
@@ -68,7 +69,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
         coverage.contradictions or coverage.closed_error > general_policy.closed_error_share
     ):  # nothing is sure, whatever a rule looked at
         findings = [replace(finding, confidence=Confidence.LOW) for finding in findings]
-    for extend in (with_paths, with_loops, with_other_hands, with_queues):
+    for extend in (with_paths, with_loops, with_other_hands, with_queues, with_sample):
         findings = extend(model, findings)
     settled = claims.settle(model, findings, rules)
     ranked = with_calls(model, with_statements(model, with_remedies(model, settled.findings)))

@@ -278,10 +278,11 @@ def rule(
     met: bool = True,
     names: Mapping[Mechanism, str] | None = None,
     needs: tuple[str, str] | None = None,
+    whole: bool = False,
 ) -> Callable[[Callable[[Model], Iterable[Outcome]]], Callable[[Model], Iterable[Outcome]]]:
     """Register the decorated function as the rule `id`; ids are stable because runbooks link to them.
 
-    `needs`: a feature of recordings, and why the rule cannot tell anything without it.
+    `needs`: a feature of recordings, and why the rule is silent without it. `whole`: no sample of connections will do.
     """
 
     def register(function: Callable[[Model], Iterable[Outcome]]) -> Callable[[Model], Iterable[Outcome]]:
@@ -297,7 +298,7 @@ def rule(
             alternatives,
             remedies,
             verify,
-            partial(_outcomes, id, needs, function),
+            partial(_outcomes, id, needs, whole, function),
             beats=beats,
             one_process=one_process,
             multiplier=multiplier,
@@ -312,8 +313,11 @@ def rule(
 
 
 def _outcomes(
-    id: str, needs: tuple[str, str] | None, function: Callable[[Model], Iterable[Outcome]], model: Model
+    id: str, needs: tuple[str, str] | None, whole: bool, function: Callable[[Model], Iterable[Outcome]], model: Model
 ) -> Iterable[Outcome]:
+    if whole and (one_of := model.one_of("requests")) > 1:
+        reason = f"it needs all connections, and one in {one_of} was followed, to keep the cost low (--max-cost)"
+        return [Silence(id, reason, "give it more: a larger --max-cost, at most 100%")]
     if needs and not model.measured(needs[0]):
         return [Silence(id, needs[1], f"see perfdiag check, feature {needs[0]}")]
     return (outcome if outcome.id else replace(outcome, id=id) for outcome in function(model))

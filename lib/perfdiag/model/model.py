@@ -6,6 +6,7 @@ All times are nanoseconds; shares are of `Model.busy_ns`, the target's non-idle 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -244,6 +245,18 @@ class Model:
         """Return how long requests, or operations, of this name may take (--slo); None without a limit, as without one
         of their own for requests that are asked to wait."""
         return _limits(self).get(name, None if name in WAITING_COMMANDS else self.header.options.slo_ns)
+
+    def one_of(self, feature: str) -> int:
+        """Return of how many one was followed at the end of the window, where a budget thinned that: 1 is all, 0
+        none."""
+        return next((line.one_of for line in reversed(self.given_up) if line.feature == feature), 1)
+
+    @property
+    def request_error(self) -> float:
+        """Return how far the numbers of requests may be off, relatively, in 95 of 100 cases; 0: they are exact."""
+        served = [each.line for each in self.exchanges if each.served]
+        count = sum(line.count for line in served)
+        return math.hypot(*(line.count_error for line in served)) / count if count else 0.0
 
     def measured(self, feature: str) -> bool:
         """Return False when the recording says that `feature` was not measured."""

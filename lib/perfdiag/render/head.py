@@ -3,7 +3,7 @@
 from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.common.units import about_at_most, duration, known, plural
+from perfdiag.common.units import about_at_most, duration, give_or_take, known, plural
 from perfdiag.render.layout import HEADING, Page, Section, clip, fit_on_one_line, pad
 from perfdiag.report.contract import Application, Host, Report
 from perfdiag.report.status import BUSY, CANNOT_TELL, CRITICAL, WARNING
@@ -52,7 +52,7 @@ def _requests(report: Report) -> list[str]:
     times = (("p50", answered.p50_ns), ("p99", answered.p99_ns))
     told = [f"{name} {about_at_most(ns, answered.max_ns)}" for name, ns in times if ns is not None]
     slowest = [] if answered.p99_ns is not None else [f"longest {duration(answered.max_ns)}"]
-    return [plural(answered.count, "request") + on, _GAP.join([*told, *slowest])]
+    return [plural(answered.count, "request") + give_or_take(answered.count_error) + on, _GAP.join([*told, *slowest])]
 
 
 def _first(parts: list[str], status: Text, page: Page) -> list[Text]:

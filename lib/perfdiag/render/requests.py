@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from perfdiag.common.units import about_at_most, count, duration, plural, rate, share
+from perfdiag.common.units import about_at_most, count, duration, give_or_take, plural, rate, share
 from perfdiag.diagnosis.policy import requests_policy
 from perfdiag.render.layout import HEADING, LINES, Block, Page, Section
 from perfdiag.report.contract import Call, Percentiles, Report, Request, Silent, Unread
@@ -23,7 +23,7 @@ def requests(report: Report, page: Page) -> Section:
     if not (requests or calls or unread or silent):
         return Section([], [])
     waiting = [*map(_unread, unread), *map(_silent, silent)]
-    told = waiting + [_served(each) for each in requests] + [_called(each) for each in calls]
+    told = waiting + [served_line(each) for each in requests] + [_called(each) for each in calls]
     untold = len(waiting) + len(report.requests) + len(report.calls) - len(told) if page.full else 0
     blocks: list[Block] = [[page.chunk(text, 50 + 8 * index, first="  ", limit=2)] for index, text in enumerate(told)]
 
@@ -50,10 +50,11 @@ def _silent(silent: Silent) -> str:
     )
 
 
-def _served(request: Request) -> str:
+def served_line(request: Request) -> str:
+    """Return how many requests there were of one name, and how long they took."""
     name = f"{request.name} on " if request.name else ""
     where = f"port {request.port}" if request.port.isdigit() else request.port
-    parts = [f"{name}{where}: {count(request.whole.count)}, {rate(request.per_second)}"]
+    parts = [f"{name}{where}: {_counted(request.whole)}, {rate(request.per_second)}"]
     parts += _percentiles(request.whole)
     if request.over_slo is not None and request.limit_ns is not None:
         parts.append(f"{count(request.over_slo)} over {duration(request.limit_ns)}")
@@ -119,8 +120,24 @@ def _percentiles(times: Percentiles) -> list[str]:
         return []
     if times.p50_ns is None:
         return [f"mean {duration(times.mean_ns or 0)} (percentiles unknown)"]
-    known = (("p50", times.p50_ns), ("p90", times.p90_ns), ("p99", times.p99_ns))
+    known = (
+        ("p50", times.p50_ns, times.p50_range_ns),
+        ("p90", times.p90_ns, times.p90_range_ns),
+        ("p99", times.p99_ns, times.p99_range_ns),
+    )
     return [
-        *(f"{name} {about_at_most(ns, times.max_ns)}" for name, ns in known if ns is not None),
+        *(
+            f"{name} {about_at_most(ns, times.max_ns)}{_range(between)}"
+            for name, ns, between in known
+            if ns is not None
+        ),
         f"longest {duration(times.max_ns)}",
     ]
+
+
+def _range(between: tuple[int, int] | None) -> str:
+    return f" ({duration(between[0])} to {duration(between[1])})" if between else ""
+
+
+def _counted(times: Percentiles) -> str:
+    return count(times.count) + give_or_take(times.count_error)

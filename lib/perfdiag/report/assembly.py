@@ -49,6 +49,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         work=header.work(model),
         operations=account_tables.operations(model),
         answered=requests.answered(model),
+        sample=requests.sample(model),
         few_timed=requests.few_timed(model),
         requests=requests.served(model),
         unread=requests.unread(model),

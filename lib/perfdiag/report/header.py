@@ -20,6 +20,7 @@ from perfdiag.model.coverage.budget import budget_text, is_kept
 from perfdiag.model.model import Host, Model
 from perfdiag.recording.schema.limits import RECORDER
 from perfdiag.report import contract
+from perfdiag.report.requests import sample
 
 _START_OF_EXEC_NS = 200_000_000  # an exec this early is that of a command perfdiag started itself
 _NEARLY = 0.98
@@ -142,7 +143,7 @@ def notes(model: Model) -> list[str]:
     elif short:
         found.append(f"ended early: {duration(model.window_ns)} of {duration(asked_ns)}")
     found += _processes(model) if model.host is None else _everyone(model.host)
-    found += _slowed(model) + _over_budget(model)
+    found += _slowed(model) + _over_budget(model) + _sampled(model)
     found += [crashed.words] if (crashed := crashes(model)) else []
     found += [text] if (text := on_purpose(model)) else []
     found += without_match(model)
@@ -189,6 +190,15 @@ def _over_budget(model: Model) -> list[str]:
         return []
     took = fine_share((cost.kept_ns or 0) / (cost.kept_of_ns or 1))
     return [f"OVER BUDGET: measuring takes {took} of the target's CPU time, more than --max-cost {budget_text(ppm)}"]
+
+
+def _sampled(model: Model) -> list[str]:
+    """Return that numbers of requests are estimates, wherever they stand in the report."""
+    found = sample(model)
+    if found is None:
+        return []
+    since = f"one connection in {found.one_of} was followed after {duration(found.after_ns)}"
+    return [f"SAMPLED: {since}; numbers of requests are estimates, +-{fine_share(found.error)}"]
 
 
 def _by_name(comms: list[str]) -> str:

@@ -34,6 +34,15 @@ def answered(model: Model) -> contract.Percentiles | None:
     return percentiles(whole) if whole.count else None
 
 
+def sample(model: Model) -> contract.Sample | None:
+    """Return which part of the connections stands for all; None where all were followed."""
+    thinned = [line for line in model.given_up if line.feature == "requests" and line.one_of > 1]
+    if not thinned or model.one_of("requests") < 2:
+        return None
+    after_ns = max(0, thinned[0].at_ns - model.header.start_ns)
+    return contract.Sample(one_of=thinned[-1].one_of, after_ns=after_ns, error=model.request_error)
+
+
 def called(model: Model) -> list[contract.Call]:
     """Return the calls and look-ups by peer, those that took most time first."""
     called = [each for each in model.exchanges if not each.served and each.line.direction != "datagram_port"]
@@ -112,6 +121,10 @@ def percentiles(latencies: Latencies) -> contract.Percentiles:
         p90_ns=latencies.quantile_ns(0.9),
         p99_ns=latencies.quantile_ns(0.99) if latencies.count >= general_policy.waits_for_p99 else None,
         max_ns=latencies.max_ns,
+        count_error=latencies.error,
+        p50_range_ns=latencies.range_ns(0.5),
+        p90_range_ns=latencies.range_ns(0.9),
+        p99_range_ns=latencies.range_ns(0.99) if latencies.count >= general_policy.waits_for_p99 else None,
     )
 
 

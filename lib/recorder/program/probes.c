@@ -45,6 +45,7 @@ static const struct probe probes[] = {
 	{ .name = "tcp_retransmit_skb", .feature = "tcp" },
 	{ .name = "dropped_packet", .feature = "packet_drops" },
 	{ .name = "end_exchanges", .feature = "requests" },
+	{ .name = "thin_connections", .feature = "requests" },
 	{ .name = "inet_sock_set_state", .feature = "requests", .need = needs_both_ways },
 	{ .name = "tcp_probe", .feature = "requests", .need = needs_both_ways },
 	{ .name = "sk_data_ready", .feature = "requests", .need = needs_both_ways },
@@ -276,6 +277,25 @@ void probes_end_failed_calls(struct recorder *recorder)
 	state->link = NULL;
 	recorder->skeleton->bss->knobs.sees_failures = 0;
 	recorder->calls_watched_until_ns = now_ns();
+}
+
+/* Nobody is met any more, and who was is not looked at: a line of time that nobody keeps up would mislead. */
+void probes_end_peers(struct recorder *recorder)
+{
+	recorder->skeleton->bss->knobs.follows_peers = 0;
+	recorder->skeleton->bss->peer_threads = 0;
+}
+
+void probes_end_requests(struct recorder *recorder)
+{
+	for (size_t i = 0; i < PROBES; i++) {
+		struct probe_state *state = &recorder->probes[i];
+
+		if (strcmp(state->probe->feature, "requests"))
+			continue;
+		bpf_link__destroy(state->link);
+		state->link = NULL;
+	}
 }
 
 /* Many threads share one budget: about 800 stacks a second while all of them wait. */

@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include "program/map_walk.h"
 #include "recorder.h"
+#include "tables/request_sample.h"
 #include "perfdiag.skel.h"
 
 void status_write(struct json *json, const char *key, unsigned int status)
@@ -24,6 +25,7 @@ void answers_write(struct recorder *recorder)
 	struct answer_sum sum;
 
 	while (map_next(&walk, &key, &sum)) {
+		request_sample_scale(SAMPLED_ANSWERS, &key, &sum);
 		json_open(json, "answer");
 		object_write(recorder, "object", key.object);
 		request_name_write(recorder, "name", key.name);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "program/map_walk.h"
 #include "request/levels.h"
+#include "tables/request_sample.h"
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
@@ -112,6 +113,8 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	request_name_write(recorder, "name", key->name);
 	json_text(json, "direction", direction_name(key->direction));
 	json_u64(json, "count", sum->count);
+	if (request_sample_error(sum))
+		json_u64(json, "count_error", request_sample_error(sum));
 	json_u64(json, "sum_ns", sum->ns);
 	json_u64(json, "unanswered", sum->unanswered);
 	json_u64(json, "unanswered_ns", sum->unanswered_ns);
@@ -158,7 +161,7 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "awaited", sum->awaited);
 	write_parts(json, "accounts", sum->parts_ns);
 	write_slow(json, slow);
-	if (key->direction == DIRECTION_CONNECTED)
+	if (key->direction == DIRECTION_CONNECTED && request_sample_one_of() == 1)
 		write_levels(recorder, &tally->calls.levels, sum->busy, tally->calls.answered);
 	json_write(json, &recorder->output);
 }
@@ -218,8 +221,10 @@ static void write_exchanges(struct recorder *recorder)
 	struct exchange_key key;
 
 	while (map_next(&walk, &key, &tally)) {
-		struct exchange_sum total = tally.sums[0];
+		struct exchange_sum total;
 
+		request_sample_scale(SAMPLED_EXCHANGES, &key, &tally);
+		total = tally.sums[0];
 		add_exchange(&total, &tally.sums[1]);
 		write_exchange(recorder, &key, &total, &tally);
 		write_latencies(recorder, &key, &total, tally.latencies);
@@ -234,6 +239,7 @@ static void write_parked(struct recorder *recorder)
 	struct parked_sum sum;
 
 	while (map_next(&walk, &key, &sum)) {
+		request_sample_scale(SAMPLED_PARKED, &key, &sum);
 		json_open(json, "request_parked");
 		json_u64(json, "pid", key.tgid);
 		object_write(recorder, "object", key.object);
@@ -254,6 +260,7 @@ static void write_unread(struct recorder *recorder)
 	while (map_next(&walk, &key, &ns)) {
 		if (key.in.account >= ACCOUNT_COUNT || key.in.root >= ACCOUNT_COUNT)
 			continue;
+		request_sample_scale(SAMPLED_UNREAD, &key, &ns);
 		json_open(json, "request_unread");
 		object_write(recorder, "object", key.object);
 		request_name_write(recorder, "name", key.name);
@@ -313,7 +320,8 @@ void requests_write(struct recorder *recorder)
 	write_exchanges(recorder);
 	write_parked(recorder);
 	write_unread(recorder);
-	write_inside(recorder);
+	if (request_sample_one_of() == 1)
+		write_inside(recorder);
 	named_calls_write(recorder);
 	answers_write(recorder);
 	sql_calls_write(recorder);

@@ -5,16 +5,19 @@
 #include <bpf/libbpf.h>
 #include <stdlib.h>
 #include "base/cleanup.h"
+#include "tables/request_sample.h"
 #include "window/budget_choice.h"
 #include "perfdiag.skel.h"
 
 #define PARTS_PER_MILLION 1000000
 #define LEAST_TARGET 10	   /* a target that hardly runs counts as one that uses one part in so many of a CPU */
+#define LOOKS 2		   /* intervals that are judged together: one may be out of the ordinary */
 #define THINNEST_STACKS 16 /* some 16 a second of a running thread */
 #define MOST_STEPS 32	   /* that are written: each feature can be thinned and given up a few times */
 
 struct costs {
 	uint64_t at_ns, target_ns; /* the CPU time of the target */
+	uint64_t met;		   /* connections */
 	uint64_t ns[TIMED_PROGRAMS];
 };
 
@@ -24,7 +27,7 @@ struct share {
 
 static struct costs before;
 static struct share since_step;
-static uint32_t one_of[OPTIONAL_FEATURES], steps;
+static uint32_t one_of[OPTIONAL_FEATURES], steps, looks;
 static struct {
 	struct budget_step step;
 	uint64_t at_ns; /* 0: none waits for its effect to be known */
@@ -45,11 +48,13 @@ static int read_costs(struct recorder *recorder, struct costs *ret)
 	}
 	ret->at_ns = now_ns();
 	ret->target_ns = recorder->ran_ns;
+	ret->met = recorder->skeleton->bss->inside.accepted;
 	return 0;
 }
 
 static void describe_features(struct recorder *recorder, const struct costs *took, struct budget_look *look)
 {
+	const struct knobs *knobs = &recorder->skeleton->bss->knobs;
 	struct optional_cost *features = look->features;
 
 	for (int i = 0; i < OPTIONAL_FEATURES; i++)
@@ -59,6 +64,13 @@ static void describe_features(struct recorder *recorder, const struct costs *too
 		features[OPTIONAL_FAILED_CALLS].one_of = 0;
 	features[OPTIONAL_STACKS].ns = took->ns[TIMED_TICK];
 	features[OPTIONAL_STACKS].most_one_of = THINNEST_STACKS;
+	features[OPTIONAL_PEERS].one_of = knobs->follows_peers && recorder->skeleton->bss->peer_threads;
+	features[OPTIONAL_PEERS].unknown = true;
+	features[OPTIONAL_REQUESTS].one_of = knobs->window_open ? request_sample_one_of() : 0;
+	features[OPTIONAL_REQUESTS].ns =
+		took->ns[TIMED_RECEIVED] + took->ns[TIMED_SENT] + took->ns[TIMED_READABLE] + took->ns[TIMED_ROOM];
+	if (knobs->window_open)
+		features[OPTIONAL_REQUESTS].most_one_of = request_sample_most(recorder, took->met);
 }
 
 static void take_step(struct recorder *recorder, const struct budget_step *step)
@@ -67,7 +79,14 @@ static void take_step(struct recorder *recorder, const struct budget_step *step)
 	switch (step->feature) {
 	case OPTIONAL_FAILED_CALLS: probes_end_failed_calls(recorder); break;
 	case OPTIONAL_STACKS: probes_thin_stacks(recorder, step->one_of); break;
-	default: break;
+	case OPTIONAL_PEERS: probes_end_peers(recorder); break;
+	case OPTIONAL_REQUESTS:
+		if (step->one_of)
+			request_sample_thin(recorder, step->one_of);
+		else
+			request_sample_end(recorder);
+		break;
+	case OPTIONAL_FEATURES: break;
 	}
 }
 
@@ -106,14 +125,16 @@ void budget_look(struct recorder *recorder)
 	struct share share;
 
 	/* A snapshot that was torn does not tell what the target has used. */
-	if (!recorder->options.has_max_cost || recorder->ran_ns == before.target_ns || read_costs(recorder, &now))
+	if (!recorder->options.has_max_cost || recorder->ran_ns == before.target_ns || ++looks % LOOKS ||
+	    read_costs(recorder, &now))
 		return;
+	took.met = now.met - before.met;
 	took.target_ns = now.target_ns > before.target_ns ? now.target_ns - before.target_ns : 0;
 	share.of_ns = (now.at_ns - before.at_ns) / LEAST_TARGET;
 	if (took.target_ns > share.of_ns)
 		share.of_ns = took.target_ns;
 	for (int i = 0; i < TIMED_PROGRAMS; i++) {
-		took.ns[i] = now.ns[i] - before.ns[i];
+		took.ns[i] = now.ns[i] > before.ns[i] ? now.ns[i] - before.ns[i] : 0;
 		look.cost_ns += took.ns[i];
 	}
 	before = now;
@@ -122,7 +143,8 @@ void budget_look(struct recorder *recorder)
 	since_step.of_ns += share.of_ns;
 	write_step(recorder, &share);
 	look.allowed_ns = share.of_ns * recorder->options.max_cost_ppm / PARTS_PER_MILLION;
-	describe_features(recorder, &took, &look);
+	if (look.cost_ns > look.allowed_ns) /* to count connections takes a walk over them */
+		describe_features(recorder, &took, &look);
 	if (steps == MOST_STEPS || !budget_choose(&look, &last.step))
 		return;
 	steps++;

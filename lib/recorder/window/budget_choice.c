@@ -5,15 +5,18 @@
  */
 #include "window/budget_choice.h"
 
-#define WORTH 20 /* what takes less than one part in so many of the budget stays: its loss would win nothing */
+#define WORTH 20      /* what takes less than one part in so many of the budget stays: its loss would win nothing */
+#define LAST_RESORT 4 /* requests go as a whole only where the budget is passed by one part in so many of it */
 
 static bool is_last_resort(enum optional_feature feature, const struct optional_cost *cost)
 {
 	return feature == OPTIONAL_REQUESTS && cost->one_of >= cost->most_one_of;
 }
 
-static bool is_worth_it(const struct budget_look *look, const struct optional_cost *cost)
+static bool is_worth_it(const struct budget_look *look, enum optional_feature feature, const struct optional_cost *cost)
 {
+	if (is_last_resort(feature, cost) && look->cost_ns <= look->allowed_ns + look->allowed_ns / LAST_RESORT)
+		return false;
 	return cost->one_of && (cost->unknown || (cost->ns && cost->ns >= look->allowed_ns / WORTH));
 }
 
@@ -48,7 +51,7 @@ bool budget_choose(const struct budget_look *look, struct budget_step *ret)
 		const struct optional_cost *cost = &look->features[i];
 		int turn = turn_of(i, cost), best_turn = best ? turn_of(ret->feature, best) : 0;
 
-		if (!is_worth_it(look, cost) ||
+		if (!is_worth_it(look, i, cost) ||
 		    (best && (turn > best_turn || (turn == best_turn && cost->ns <= best->ns))))
 			continue;
 		best = cost;

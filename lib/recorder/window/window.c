@@ -21,6 +21,7 @@
 #include "recorder.h"
 #include "symbols/remembered_maps.h"
 #include "rows/sleepers.h"
+#include "tables/request_sample.h"
 #include "perfdiag.skel.h"
 
 #define HOST_PID_NAMESPACE 0xEFFFFFFC /* PROC_PID_INIT_INO of linux/proc_ns.h */
@@ -268,7 +269,7 @@ int window_record(struct recorder *recorder, int signals)
 		recorder->rows_lost++;
 	}
 	events_consume();
-	err = left_unread_take(recorder);
+	err = request_sample_one_of() > 1 ? -ENOENT : left_unread_take(recorder); /* those left out look unused */
 	if (err && err != -ENOENT)
 		fprintf(stderr, "warning: requests that nobody has read are not counted: %s\n", strerror(-err));
 	requests_end(recorder);

@@ -8,6 +8,7 @@ from perfdiag.recording import schema
 from perfdiag.recording.recording import Recording
 
 FEATURE = "cost"
+REQUESTS = "requests"  # nothing of these is recorded where they are given up; what came before of others counts
 PARTS_PER_MILLION = 1_000_000
 
 
@@ -38,7 +39,8 @@ def not_measured(recording: Recording, features: Mapping[str, tuple[str, str]]) 
     for feature, line in last_steps(recording.given_up).items():
         what, _ = features.get(feature, (feature, ""))
         after = duration(max(0, line.at_ns - recording.header.start_ns))
-        part = f"all but one in {line.one_of:,} of " if line.one_of else ""
+        part = f"all but one in {line.one_of:,} of {'connections: ' * (feature == REQUESTS)}" if line.one_of else ""
         fix = "give it more: a larger --max-cost, at most 100%"
-        found.append(NotMeasured(f"{part}{what}, after {after}", why, fix, FEATURE))
+        key = REQUESTS if feature == REQUESTS and not line.one_of else FEATURE
+        found.append(NotMeasured(f"{part}{what}, after {after}", why, fix, key))
     return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from perfdiag.common.text import printable
 from perfdiag.model.waits.unix_ends import maker_pid
@@ -32,6 +33,7 @@ WAITING_COMMANDS = frozenset(
 )
 ASKED_INSIDE = 0.95  # of the requests of a place: some calls are lost, or begin before the window
 _UNIX = "unix"
+_SURE = 1.96  # standard errors: 95 % of a normal distribution lie within
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Latencies:
     sum_ns: int = 0
     max_ns: int = 0
     buckets: Mapping[int, int] = field(default_factory=dict)
+    error: int = 0  # of `count`, where it is an estimate: half of the range of 95 %
 
     def quantile_ns(self, q: float) -> int | None:
         """Return the quantile `q`, right to 3 % of it or half a microsecond; None of nothing."""
@@ -53,6 +56,20 @@ class Latencies:
                 low, high = fine_edges_ns(index)
                 return min((low + high) // 2, self.max_ns)
         return self.max_ns if total else None
+
+    def range_ns(self, q: float) -> tuple[int, int] | None:
+        """Return between which two the quantile `q` of all lies in 95 of 100 cases, where these are of a sample of
+        connections; None where they are all.
+
+        Requests of one connection are alike, so what counts is of how many connections they are: as many as would make
+        `error` that large if each had as many. (A part of them is left out, and at least a half: that is the 2.)
+        """
+        if not self.error or not self.count:
+            return None
+        connections = (_SURE * self.count / self.error) ** 2 / 2
+        off = _SURE * math.sqrt(q * (1 - q) / connections)
+        low = self.quantile_ns(max(0.0, q - off)) or 0
+        return low, self.max_ns if q + off >= 1 else self.quantile_ns(q + off) or 0
 
     def typical_ns(self) -> int:
         """Return how long those took at least that half of the time lies in: short ones by the thousand do not hide a
@@ -71,7 +88,11 @@ class Latencies:
         for index, count in other.buckets.items():
             buckets[index] += count
         return Latencies(
-            self.count + other.count, self.sum_ns + other.sum_ns, max(self.max_ns, other.max_ns), dict(buckets)
+            self.count + other.count,
+            self.sum_ns + other.sum_ns,
+            max(self.max_ns, other.max_ns),
+            dict(buckets),
+            round(math.hypot(self.error, other.error)),
         )
 
 
@@ -210,6 +231,8 @@ def exchanges_of(
         of_line = timed[line.object, line.name, line.direction]
         if line.count:  # recordings of earlier versions may lack a distribution: it found no room
             of_line.setdefault("whole", Latencies(line.count, line.sum_ns))
+        for measure in of_line if line.count_error else ():
+            of_line[measure] = replace(of_line[measure], error=line.count_error)
         found.append(
             Exchange(
                 line,

@@ -207,6 +207,8 @@ def _of_readers(recording: Recording) -> Iterator[str]:
         if line.direction == "accepted"
     )
     lost = recording.footer.lost if recording.footer else {}
+    if any(line.feature == "requests" and not line.one_of for line in recording.given_up):
+        return  # with them what was counted until then
     if read > 2 * begun + (recording.header.host.cpus_online or 1) and not lost.get("exchanges_full"):
         yield f"threads have read {read:,} requests, of which {begun:,} are told"
 

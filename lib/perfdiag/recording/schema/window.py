@@ -114,9 +114,9 @@ class GivenUp(Line, tag="given_up"):
     at_ns: Nanoseconds
     feature: Word  # as in Probe
     one_of: Count  # of so many one is followed from then on; 0: none
-    cost_ns: Nanoseconds  # what the programs took in the interval before the step
-    of_ns: Nanoseconds  # CPU time of the target in it, at least a tenth of a CPU's: what the budget is a part of
-    cost_after_ns: Nanoseconds | None = None  # the same of the interval after it; None: there was none
+    cost_ns: Nanoseconds  # what the programs took in the two intervals before the step
+    of_ns: Nanoseconds  # CPU time of the target in these, at least a tenth of a CPU's: what the budget is a part of
+    cost_after_ns: Nanoseconds | None = None  # the same of the two intervals after it; None: there were none
     of_after_ns: Nanoseconds | None = None
 
 

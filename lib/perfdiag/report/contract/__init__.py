@@ -13,7 +13,7 @@ from perfdiag.report.contract.findings import Checked, Evidence, Finding, NotMea
 from perfdiag.report.contract.guest_host import Exits, HostFinding, HostSide, HostTime
 from perfdiag.report.contract.host_consumers import Consumer, Consumers, Everyone
 from perfdiag.report.contract.jvm import JavaCollector, JavaMachine, JavaPool
-from perfdiag.report.contract.requests import Call, NamedCall, Percentiles, Request, RequestTime, Silent, Unread
+from perfdiag.report.contract.requests import Call, NamedCall, Percentiles, Request, RequestTime, Sample, Silent, Unread
 from perfdiag.report.contract.statements import LongestStatement, SqlCall, Statement
 from perfdiag.report.contract.target import (
     Application,
@@ -62,6 +62,7 @@ class Report(Part, frozen=True, kw_only=True):
     statements: list[Statement] = []  # of SQL, that servers of the target ran
     sql_calls: list[SqlCall] = []  # statements that the target sent
     answered: Percentiles | None = None  # all requests that the target served, whatever their name
+    sample: Sample | None = None  # None: all of them were followed
     few_timed: bool = False  # most messages may be no requests, or several at once: `answered` tells of few
     requests: list[Request] = []  # that the target served
     unread: list[Unread] = []  # requests that nobody had read in the end
@@ -109,6 +110,7 @@ __all__ = [
     "Report",
     "Request",
     "RequestTime",
+    "Sample",
     "Silent",
     "SqlCall",
     "Stack",

@@ -14,6 +14,18 @@ class Percentiles(Part, frozen=True, kw_only=True):
     p90_ns: int | None
     p99_ns: int | None  # None below 300
     max_ns: int
+    count_error: int = 0  # `count` is an estimate, and so far off at most in 95 of 100 cases; 0: it is exact
+    p50_range_ns: tuple[int, int] | None = None  # in 95 of 100 cases; None: all were timed
+    p90_range_ns: tuple[int, int] | None = None
+    p99_range_ns: tuple[int, int] | None = None
+
+
+class Sample(Part, frozen=True, kw_only=True):
+    """Requests on a part of the connections stand for all: what is counted is an estimate."""
+
+    one_of: int  # connections: one of so many was followed
+    after_ns: int  # since the window began; before that all were
+    error: float  # of the number of all requests, relatively: so far off at most in 95 of 100 cases
 
 
 class Request(Part, frozen=True, kw_only=True):

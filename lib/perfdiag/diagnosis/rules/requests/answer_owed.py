@@ -27,6 +27,7 @@ ID = "ANSWER-OWED"
     verify="In the next report, no request or connection is listed.",
     one_process=True,
     met=False,
+    whole=True,
 )
 def answer_owed(model: Model) -> Iterable[Outcome]:
     """Yield one finding of all of them; it takes no time, because it is unknown whether anybody waits."""

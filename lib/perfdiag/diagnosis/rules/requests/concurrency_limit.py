@@ -49,6 +49,7 @@ _MOSTLY = 0.5  # of the time on futexes, from which on its holder is what the li
         *("CPU-OVERSUBSCRIBED", "LOCK-CONTENTION", "NET-CONNECT-SLOW", "NET-PEER-SLOW"),
         *("WAIT-THREAD-IN-REQUEST", "WAIT-TIMER-IN-REQUEST"),
     ),
+    whole=True,
 )
 def concurrency_limit(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each peer in front of which requests wait."""

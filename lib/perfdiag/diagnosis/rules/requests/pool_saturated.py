@@ -54,6 +54,7 @@ CHEAPER = fix("make their computing cheaper; more workers only share the CPUs, u
     alternatives="The workers wait for something slow: more workers then only hide the cause.",
     remedies="Add workers, if what they wait for can take more; else make that faster.",
     verify="Requests are read within 20 ms.",
+    whole=True,
 )
 def pool_saturated(model: Model) -> Iterable[Outcome]:
     """Yield a finding if all workers of a server are busy."""

@@ -39,6 +39,7 @@ NOT_LISTENING = "READER-NOT-LISTENING"
     remedies="Find the limit (connections of a worker, concurrent requests) and raise it, if what it protects can"
     " take more; else shorten what fills it.",
     verify="Requests are read within 20 ms.",
+    whole=True,
 )
 def reader_not_listening(model: Model) -> Iterable[Outcome]:
     """Yield a finding if requests wait while their reader is idle."""

@@ -1,0 +1,104 @@
+"""Requests on many connections, of which a budget lets a part be followed: the estimate is what clients counted."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import selectors
+import socket
+import time
+
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.recording import schema
+
+from live.support import laws
+from live.support.fixtures import Attach, Cleanup, Serving
+from live.support.model import model_of
+from live.support.recording import Recording
+from live.support.serving import Server, http
+
+pytestmark = pytest.mark.quiet  # what others do costs, too
+
+REQUEST = http("/a")
+CONNECTIONS, LEAST = 1024, 64
+SECONDS = 4.0
+WHOLE = ("CONCURRENCY-LIMIT", "POOL-SATURATED", "READER-NOT-LISTENING")
+
+
+def connected(server: Server, cleanup: Cleanup, number: int) -> selectors.BaseSelector:
+    waiting = cleanup.enter_context(contextlib.closing(selectors.DefaultSelector()))
+    for _ in range(number):
+        connection = cleanup.enter_context(server.connect())
+        waiting.register(connection, selectors.EVENT_READ)
+    return waiting
+
+
+def asked_for(waiting: selectors.BaseSelector, seconds: float) -> int:
+    """Ask on all connections at once, again and again; return how many requests were answered, in the end all."""
+    end, answered, asked = time.monotonic() + seconds, 0, 0
+    for key in waiting.get_map().values():
+        assert isinstance(key.fileobj, socket.socket)
+        key.fileobj.send(REQUEST)
+        asked += 1
+    while answered < asked:
+        for key, _ in waiting.select(5.0):
+            assert isinstance(key.fileobj, socket.socket) and key.fileobj.recv(4096).endswith(b"ok")
+            answered += 1
+            if time.monotonic() < end:
+                key.fileobj.send(REQUEST)
+                asked += 1
+    return answered
+
+
+def thinned(recording: Recording) -> list[schema.GivenUp]:
+    return [line for line in recording.of(schema.GivenUp) if line.feature == "requests"]
+
+
+def test_an_estimate_is_as_near_as_it_says(cleanup: Cleanup, attach: Attach, serving: Serving) -> None:
+    """The first budget that is too small for all of them leaves a part: how much that is, depends on the machine."""
+    server = serving("by_one_loop(listening(), lambda: None)")
+    waiting = connected(server, cleanup, CONNECTIONS)
+    for ppm in (220_000, 180_000, 150_000, 120_000, 100_000, 80_000, 60_000, 40_000):
+        recorder = attach(server.pid, first=[f"max-cost {ppm}"])
+        answered = asked_for(waiting, SECONDS)
+        recording = recorder.stop()
+        steps = thinned(recording)
+        if steps and steps[-1].one_of > 1:
+            break
+    assert steps and steps[-1].one_of > 1, (steps, recording.footer.cost)
+    assert CONNECTIONS / steps[-1].one_of >= LEAST
+    (line,) = [line for line in recording.of(schema.Exchange) if line.direction == "accepted"]
+    relative = line.count_error / line.count
+    assert 0 < relative < 3 * math.sqrt(1 / LEAST), "some 25 % in the worst case"
+    assert abs(line.count - answered) <= 1.5 * line.count_error, (line, answered, "95 % are within the error itself")
+    assert line.unanswered == 0 and line.open <= CONNECTIONS / 50, "who is left out does not count as open"
+    laws.check(recording)
+    model = model_of(recording)
+    silent = {each.id: each.reason for each in diagnose(model).silences}
+    assert all("needs all connections" in silent[id] for id in WHOLE), silent
+    assert model.requests_inside is None and not model.requests_left and not model.silent
+
+
+@pytest.mark.parametrize("ppm", [0, 5_000])
+def test_a_budget_that_no_part_of_200_connections_keeps(
+    ppm: int, cleanup: Cleanup, attach: Attach, serving: Serving
+) -> None:
+    """Half of them is the least; then requests are given up as a whole, and nothing of them is told."""
+    server = serving("by_one_loop(listening(), lambda: None)")
+    waiting = connected(server, cleanup, 200)
+    recorder = attach(server.pid, first=[f"max-cost {ppm}"])
+    asked_for(waiting, 2 * SECONDS)
+    recording = recorder.stop()
+    steps = thinned(recording)
+    assert [step.one_of for step in steps] == [2, 0], recording.of(schema.GivenUp)
+    assert not recording.of(schema.Exchange)
+    cost = recording.footer.cost
+    assert cost.kept_ns and cost.kept_of_ns
+    kept = cost.kept_ns * 1_000_000 <= ppm * cost.kept_of_ns
+    features = {line.feature: line.one_of for line in recording.of(schema.GivenUp)}
+    assert kept or features.get("failed_calls", 0) == 0, "all was given up, or it is kept"
+    laws.check(recording)
+    model = model_of(recording)
+    assert not model.measured("requests")
+    assert [item for item in model.not_measured if item.feature == "requests"]
