@@ -25,11 +25,12 @@ PERF = shutil.which("perf")
 
 
 @contextlib.contextmanager
-def perfdiag(pids: Sequence[int], *, only: bool = False) -> Iterator[Recorder]:
+def perfdiag(pids: Sequence[int], *, only: bool = False, max_cost_percent: int | None = None) -> Iterator[Recorder]:
     """The recorder, through its control socket; killed afterwards, its recording thrown away."""
+    budget = [] if max_cost_percent is None else [f"max-cost {max_cost_percent * 10_000}"]
     with (
         tempfile.TemporaryDirectory() as directory,
-        Recorder(pids, Path(directory) / "recording", only=only) as recorder,
+        Recorder(pids, Path(directory) / "recording", only=only, first=budget) as recorder,
     ):
         yield recorder
 

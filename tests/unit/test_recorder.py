@@ -37,7 +37,7 @@ def test_a_report_of_a_pid(house: House, sleeper: subprocess.Popen[bytes]) -> No
             f"pid {sleeper.pid}",
             "stacks",
             "duration 100000000",
-            "max-cost 250000",
+            "max-cost 330000",
             "slo 250000000",
             f"asked --pid {sleeper.pid}",
             "start",

@@ -179,7 +179,7 @@ _TARGET_OPTIONS = (
         type=Percent(),
         metavar="PERCENT",
         help="What measuring may take of the CPU time that the target uses, such as 2%. Beyond that, perfdiag gives up"
-        " what it can, the dearest first, but never the accounts of time; the report says what.  [default: 25%]",
+        " what it can, the dearest first, but never the accounts of time; the report says what.  [default: 33%]",
     ),
     click.option(
         "--stacks", is_flag=True, help="Keep a stack of every wait, not only of a sample; --full prints them."

@@ -25,7 +25,7 @@ from perfdiag.common.text import printable
 
 SYSTEM_FILE = Path("/etc/perfdiag/config.toml")
 LIMIT_BYTES = 1 << 16
-DEFAULT_MAX_COST_PPM = 250_000  # what keeps nginx, pgbench and a ping-pong whole: perfdiag-latency(8)
+DEFAULT_MAX_COST_PPM = 330_000  # what keeps nginx, pgbench and a ping-pong whole: perfdiag-latency(8)
 LINE_LIMIT_BYTES = 1_000  # a key of n parts, all on one line, takes n * n steps
 Accepted = Callable[[str, object], int | float]  # the value of a threshold; raises ValueError with the reason
 DEADLINE_S = 0.5  # a home directory may lie on a dead server: the report must not wait for it
