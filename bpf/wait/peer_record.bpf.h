@@ -25,18 +25,20 @@ LEDGER_SHARED struct {
 	__type(value, __u32);
 } peer_processes SEC(".maps");
 
-/* 1,024 of 64 bytes, allocated before for the same reason. */
+#define PEER_WAITS 2048 /* of 56 bytes, allocated before for the same reason */
+
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, PEER_WAITS);
 	__type(key, struct peer_wait_key);
-	__type(value, struct because_sum);
+	__type(value, __u64); /* ns */
 } peer_waits SEC(".maps");
 
 #ifdef LEDGER_DEFINE
 __u32 peer_threads; /* that were met, ended or not */
+__u32 peer_wait_count;
 #else
-extern __u32 peer_threads;
+extern __u32 peer_threads, peer_wait_count;
 #endif
 
 static __always_inline struct record *peer_of(struct task_struct *task)

@@ -96,20 +96,28 @@ struct peer_walk {
 	__u32 slept;	   /* thread that answers when a timer has ended its wait for events, 0: none */
 };
 
+/*
+ * Each thread has sums of its own: what several processes do is not told of one of them.  A server may start one for each
+ * question: when three quarters of the places are taken, further threads share one.
+ */
 static __always_inline void add_peer_time(struct peer_walk *walk, __u32 root, __u64 object, __u32 tid, __u64 ns)
 {
-	struct because_sum *sum;
+	bool made = false;
+	__u64 *sum;
 
 	if (!ns)
 		return;
 	walk->key.root = root;
 	walk->key.root_object = object;
-	sum = FIND_OR_MAKE(peer_waits, &walk->key, COUNTER_BECAUSE_FULL, NULL);
+	walk->key.root_tid = tid;
+	if (peer_wait_count >= PEER_WAITS / 4 * 3 && !bpf_map_lookup_elem(&peer_waits, &walk->key))
+		walk->key.root_tid = 0;
+	sum = FIND_OR_MAKE(peer_waits, &walk->key, COUNTER_BECAUSE_FULL, &made);
 	if (!sum)
 		return;
-	__sync_fetch_and_add(&sum->ns, ns);
-	__sync_fetch_and_add(&sum->count, 1);
-	sum->tid = vote_by_time(sum->tid, &sum->votes_ns, tid, ns); /* as in ADD_SHARED() */
+	if (made)
+		__sync_fetch_and_add(&peer_wait_count, 1);
+	__sync_fetch_and_add(sum, ns);
 }
 
 /* The part of a segment of the other's line of time that lies in the wait; the last one first. */

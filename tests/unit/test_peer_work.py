@@ -24,9 +24,9 @@ def asking(account: str = "net.receive", key: str = PEER) -> Builder:
 
 def meanwhile(builder: Builder, root: str, seconds: float, **more: Any) -> Builder:
     """What the other end, cache (77), was in for so long."""
-    given = {"account": "net.receive", "object": PEER, "root_object": "", "root_pid": 77, "root_comm": "cache", **more}
-    line = schema.PeerWait(pid=100, peer_pid=77, peer_comm="cache", root=root, sum_ns=round(seconds * 1e9), **given)
-    return builder.line(line)
+    place = {"account": "net.receive", "object": PEER, "peer_pid": 77, "peer_comm": "cache"}
+    doer = {"root_object": "", "root_pid": 77, "root_tid": 77, "root_comm": "cache"}
+    return builder.line(schema.PeerWait(pid=100, root=root, sum_ns=round(seconds * 1e9), **{**place, **doer, **more}))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_small_part_of_many_is_no_cause() -> None:
 
 
 def test_what_a_child_did_that_has_ended_is_not_told_of_its_parent() -> None:
-    found = finding(meanwhile(asking(), "wait.timer", 5.5, root_pid=0, root_comm="").model(), NET)
+    found = finding(meanwhile(asking(), "wait.timer", 5.5, root_pid=0, root_comm="", root_tid=78).model(), NET)
     assert found.headline.endswith("cache (77) sleeps in a thread or child that has ended")
 
 
@@ -183,6 +183,59 @@ def test_at_a_unix_socket() -> None:
     builder = meanwhile(asking("ipc.unix", UNIX), "lock.file", 5.5, account="ipc.unix", object=UNIX)
     found = finding(builder.model(), IPC)
     assert found.headline == "cache (77) answers slowly: it waits for a file lock"
+
+
+def behind(builder: Builder, number: int, root: str, seconds: float, **more: Any) -> Builder:
+    """What one of several that it asks was in for so long."""
+    given = {"root_pid": number, "root_tid": number, "root_comm": f"store{number}", **more}
+    return meanwhile(builder, root, seconds, **given)
+
+
+def test_what_two_behind_it_do_is_told_of_each() -> None:
+    builder = behind(behind(asking(), 88, "cpu.user", 3.0), 89, "wait.timer", 2.5)
+    found = finding(builder.model(), NET)
+    assert found.headline == (
+        "127.0.0.1:6379 answers slowly: behind cache (77), store88 (88) computes (55 %) and store89 (89) sleeps (45 %)"
+    )
+    assert [each.text.split(":")[0] for each in found.evidence[-2:]] == ["store88 (88)", "store89 (89)"]
+    mine = finding(meanwhile(behind(asking(), 88, "cpu.user", 3.0), "wait.timer", 2.5).model(), NET)
+    assert mine.headline.endswith("cache (77) sleeps (45 %) and waits for store88 (88), which computes (55 %)")
+
+
+def test_of_several_behind_it_of_which_none_has_most_none_is_named() -> None:
+    builder = asking()
+    for number in (88, 89, 90):
+        behind(builder, number, "wait.timer", 1.9)
+    found = finding(builder.model(), NET)
+    assert found.headline.endswith("cache (77) waits for several processes, which sleep")
+    assert [each.pid for each in found.others] == [88, 89, 90]
+    assert found.remedies[0].text == "do not sleep in store88 (88), store89 (89), store90 (90) while somebody waits"
+
+
+def test_its_threads_are_told_apart_by_name_and_together_where_their_names_say_nothing() -> None:
+    own = {"root_pid": 77}
+    builder = behind(asking(), 78, "cpu.user", 3.0, root_comm="crunch", **own)
+    named = finding(behind(builder, 79, "wait.timer", 2.5, root_comm="nap", **own).model(), NET)
+    assert named.headline.endswith("in cache (77), crunch (77) computes (55 %) and nap (77) sleeps (45 %)")
+    builder = asking()
+    for number in (78, 79, 80):
+        behind(builder, number, "cpu.user", 1.9, root_comm=f"worker-{number}", **own)
+    assert finding(builder.model(), NET).headline.endswith("slowly: cache (77) computes")
+
+
+def test_of_several_that_answer_none_is_named_for_the_others() -> None:
+    builder = asking("lock.file", "inode:8:0:77")
+    for number in (88, 89, 90):
+        place = {"account": "lock.file", "object": "inode:8:0:77", "peer_pid": number, "peer_comm": f"store{number}"}
+        behind(builder, number, "wait.timer", 1.9, **place)
+    found = finding(builder.model(), "LOCK-CONTENTION")
+    assert found.headline.startswith("Several processes hold the lock on ")
+    assert found.headline.endswith(": they sleep")
+
+
+def test_threads_for_which_there_was_no_room_are_not_taken_for_one() -> None:
+    found = finding(meanwhile(asking(), "wait.timer", 5.5, root_pid=0, root_comm="", root_tid=0).model(), NET)
+    assert found.headline.endswith("cache (77) waits for several threads or processes, which sleep")
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J", "", "a\nb"])

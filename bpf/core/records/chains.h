@@ -158,6 +158,8 @@ struct peer_wait_key {
 	__u32 tgid; /* of who waited */
 	__u32 peer; /* process that ended the waits */
 	__u32 account, root;
+	__u32 root_tid; /* whose root that is; 0: of threads that found no place */
+	__u32 padding;
 };
 
 struct because_sum {

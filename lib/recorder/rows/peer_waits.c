@@ -7,7 +7,7 @@
 #include "recorder.h"
 #include "perfdiag.skel.h"
 
-static void write_peer_wait(struct recorder *recorder, const struct peer_wait_key *key, const struct because_sum *sum)
+static void write_peer_wait(struct recorder *recorder, const struct peer_wait_key *key, __u64 ns)
 {
 	struct json *json = &recorder->json;
 
@@ -21,10 +21,10 @@ static void write_peer_wait(struct recorder *recorder, const struct peer_wait_ke
 	comm_write(recorder, "peer_comm", key->peer);
 	json_text(json, "root", account_names[key->root]);
 	object_write(recorder, "root_object", nfs_object(recorder, key->root_object));
-	json_u64(json, "root_pid", process_of_thread(sum->tid));
-	json_u64(json, "root_tid", sum->tid);
-	comm_write(recorder, "root_comm", sum->tid);
-	json_u64(json, "sum_ns", sum->ns);
+	json_u64(json, "root_pid", key->root_tid ? process_of_thread(key->root_tid) : 0);
+	json_u64(json, "root_tid", key->root_tid);
+	comm_write(recorder, "root_comm", key->root_tid);
+	json_u64(json, "sum_ns", ns);
 	json_write(json, &recorder->output);
 }
 
@@ -32,8 +32,8 @@ void peer_waits_write(struct recorder *recorder)
 {
 	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.peer_waits) };
 	struct peer_wait_key key;
-	struct because_sum sum;
+	__u64 ns;
 
-	while (map_next(&walk, &key, &sum))
-		write_peer_wait(recorder, &key, &sum);
+	while (map_next(&walk, &key, &ns))
+		write_peer_wait(recorder, &key, ns);
 }

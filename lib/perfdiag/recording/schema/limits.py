@@ -75,7 +75,7 @@ RECORDER: Mapping[str, int] = {
     "said_waits": 16_384,
     "sockets": 4096,
     "packet_drops": 2048,
-    "peer_waits": 1024,
+    "peer_waits": 2048,
     "sql_calls": 512,
     "statements": 256,
     "vm_exits": 4096,

@@ -68,10 +68,10 @@ class PeerWait(Line, tag="peer_wait"):
     peer_comm: Comm  # its name when the window ended
     root: Account
     root_object: Object
-    root_pid: Count  # the process of whoever was in the root most of the time; 0: not known
+    root_pid: Count  # the process of the thread that was in the root; 0: that has ended, or is not known
     root_comm: Comm  # the name of that thread
     sum_ns: Nanoseconds
-    root_tid: Count = 0  # that thread; 0: not known
+    root_tid: Count = 0  # that thread; 0: several for which the table had no room
 
 
 class FailedCall(Line, tag="failed_call"):

@@ -5,28 +5,36 @@ wait for in turn. So a peer on this host that answers slowly is told with its ow
 itself accuses nobody: it may wait for a peer of its own, or, as the target, for work.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from perfdiag.common.by_key import sums_by_key
-from perfdiag.common.text import named
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
-from perfdiag.diagnosis.evidence.idle.sleeps import caller_of_sleeps
-from perfdiag.diagnosis.evidence.local.peer_doing import DOING, STARTS, WAITS
+from perfdiag.common.by_key import groups_by_key, sums_by_key
+from perfdiag.common.units import first_of
+from perfdiag.diagnosis.evidence.local.peer_doing import DOING, STARTS, WAITS, agreeing
+from perfdiag.diagnosis.evidence.local.peer_functions import function_of
+from perfdiag.diagnosis.evidence.local.peer_parts import (
+    SEVERAL,
+    Doer,
+    Part,
+    doer_of_most,
+    ns_of,
+    parts_of,
+    peer_of_most,
+    root_of,
+)
 from perfdiag.diagnosis.evidence.peers import Connections, connections_of, peer_of
-from perfdiag.diagnosis.policy import cpu_policy, local_policy
+from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import Mechanism, Remedy
 from perfdiag.diagnosis.significance import fix, percent, plain, total_ns
 from perfdiag.model.model import Model, Row
-from perfdiag.model.stacks.scripts import waits_in
 from perfdiag.model.waits.peer_waits import PeerWait
 from perfdiag.model.waits.wait_chains import brings_news
-from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED
 
 _WORTH_A_WORD = 0.25
 _LEAST_TOLD = 0.35  # of what is known: less is no cause of most of it
 _NEARLY_ALL = 0.9
+_SEVERAL_NAMED = 3
 CALLS = "wait.events"  # the account by which recordings tell calls, however the target waits for their answers
 
 
@@ -36,14 +44,11 @@ class PeerWork:
 
     ns: int  # of the waits, as far as it is known
     idle_ns: int  # of that they waited for something to do
+    idle: Doer | None  # who mostly did, None: several
     by_root: dict[str, int]  # the rest by account, the longest first
-    who: str  # the process that was in the first of these: "python3 (18958)"
-    pid: int
-    comm: str
-    has_ended: bool  # who it was has ended: `pid` is the process that ended the waits
-    through: str  # the process that ended the waits where that is another one, else ""
-    objects: Mapping[str, str]  # the one waited for most, by account
-    function: str  # in which it mostly was in that, "" if no stack tells
+    parts: Sequence[Part]  # the same by who it was; in front whose the first account mostly was
+    peer: Doer | None  # who ended most of the waits, None: several
+    function: str  # in which the first part mostly was, "" if no stack tells
 
     @property
     def is_idle(self) -> bool:
@@ -62,40 +67,63 @@ class PeerWork:
         """The account that it was in for most of the time."""
         return next(iter(self.by_root), "")
 
-    def part(self, account: str) -> str:
-        """Return the part of the waits that it was in an account."""
-        return percent(self.by_root[account] / self.ns)
-
     @property
-    def doing(self) -> str:
-        """What it does: "sleeps in serve (server.py:12)", with shares and a second account where that is not all."""
-        where = f" in {self.function}" if self.function else ""
-        told = f"{self._words(self.first)}{where}"
-        if self.by_root[self.first] >= _NEARLY_ALL * self.ns:
-            return told
-        second = [each for each in list(self.by_root)[1:2] if self.by_root[each] >= _WORTH_A_WORD * self.ns]
-        return " and ".join(
-            [f"{told} ({self.part(self.first)})", *(f"{self._words(each)} ({self.part(each)})" for each in second)]
-        )
-
-    @property
-    def name(self) -> str:
-        """The process that ended the waits."""
-        return self.through or self.who
+    def subject(self) -> Doer | None:
+        """Who a sentence on it begins with: the process that ended the waits, None: several."""
+        doer = self.parts[0].doer if self.parts else None
+        return doer if doer and doer.is_peer else self.peer
 
     @property
     def sentence(self) -> str:
-        """What that process does, without its name: "sleeps", "waits for cache (77), which sleeps", "sleeps in a
-        thread or child that has ended"."""
-        if self.has_ended:
-            return f"{self.doing} in a thread or child that has ended"
-        return f"waits for {self.who}, which {self.doing}" if self.through else self.doing
+        """What it does: "cache (77) waits for store (88), which sleeps"."""
+        return self.says(self.name)
 
-    def _words(self, account: str) -> str:
-        known = DOING.get(account)
-        if known is None:
-            return f"is in {plain(account)}"
-        return known.words.format(object=self.objects.get(account) or known.otherwise)
+    @property
+    def waits_itself(self) -> str:
+        """That it did nothing: "cache (77) waits for events itself"."""
+        return f"{self.peer.name} waits for events itself" if self.peer else "several processes wait for events"
+
+    @property
+    def name(self) -> str:
+        """That process, in words."""
+        return self.subject.name if self.subject else SEVERAL
+
+    def says(self, who: str) -> str:
+        """Return what it does, under its name or "it": "it sleeps", "it waits for store (88), which sleeps", "behind
+        it, store (88) computes (55 %) and disk (89) sleeps (45 %)", "several processes sleep"."""
+        told, waits = self._told, agreeing("waits", self.subject)
+        own = [self._words(part) for part in told if part.doer and part.doer.is_peer]
+        others = groups_by_key((part.who, part) for part in told if not part.doer or not part.doer.is_peer)
+        behind = {other: " and ".join(map(self._words, parts)) for other, parts in others.items()}
+        if len(behind) > 1:
+            inside = {part.doer.pid for part in told if part.doer} == {self.peer and self.peer.pid}
+            clauses = [f"{other} {words}" for other, words in behind.items()]
+            return f"{'in' if inside else 'behind'} {who}, {' and '.join(clauses)}"
+        if not self.subject and not told[0].doer:
+            return f"{who} {self._words(told[0])}"
+        return f"{who} {' and '.join([*own, *(f'{waits} for {other}, which {behind[other]}' for other in behind)])}"
+
+    @property
+    def _told(self) -> list[Part]:
+        """What is worth a word: the first, and a part of another one that surely is behind the same process, or else
+        another part of its own."""
+        first, *more = self.parts
+        if not first.doer or first.ns >= _NEARLY_ALL * self.ns:
+            return [first]
+        large = [part for part in more if part.doer and part.ns >= _WORTH_A_WORD * self.ns]
+        others = [part for part in large if self.peer and part.doer != first.doer]
+        return [first, *(others or [part for part in large if part.doer == first.doer])[:1]]
+
+    def _words(self, part: Part) -> str:
+        """Return what somebody does, with its share where that is not all."""
+        known = DOING.get(part.root)
+        words = known.words if known else f"is in {plain(part.root)}"
+        if known:
+            words = words.format(object=part.object or known.otherwise)
+        where = f" in {self.function}" if self.function and part is self.parts[0] else ""
+        share = "" if part.ns >= _NEARLY_ALL * self.ns else f" ({percent(part.ns / self.ns)})"
+        ended = " in a thread or child that has ended" if part.doer and part.doer.has_ended else ""
+        return f"{agreeing(words, part.doer)}{where}{share}{ended}"
 
     @property
     def mechanism(self) -> Mechanism:
@@ -106,11 +134,28 @@ class PeerWork:
     @property
     def remedy(self) -> Remedy:
         """What to do about the first account."""
-        where = f"{self.function} of {self.who}" if self.function else self.who
-        text = STARTS if self.has_ended else DOING.get(self.first, WAITS).remedy
-        measure = f"perfdiag latency --pid {self.pid}"
-        object = self.objects.get(self.first) or "it"
-        return fix(text.format(who=self.who, where=where, pid=self.pid, object=object, measure=measure))
+        first = self.parts[0]
+        ended = first.doer is not None and first.doer.has_ended
+        text = STARTS if ended else DOING.get(self.first, WAITS).remedy
+        pid = self.others[0].pid if self.others else first.lines[0].line.peer_pid
+        several = [each.name for each in self.others] or [first.who]
+        who = first.who if first.doer else first_of(several, _SEVERAL_NAMED)
+        return fix(
+            text.format(
+                who=who,
+                where=f"{self.function} of {who}" if self.function else who,
+                waits=agreeing("waits", first.doer),
+                pid=pid,
+                object=first.object or "it",
+                measure=f"perfdiag latency --pid {pid}",
+            )
+        )
+
+    @property
+    def others(self) -> list[Doer]:
+        """Those that were in the first account, the longest first."""
+        doers = {part.doer.pid: part.doer for part in reversed(self.parts) if part.doer and part.root == self.first}
+        return [self.parts[0].doer] if self.parts[0].doer else list(doers.values())[::-1]
 
 
 def of_waits(model: Model, rows: Sequence[Row]) -> PeerWork | None:
@@ -141,32 +186,19 @@ def _work(model: Model, places: set[tuple[str, str]], whole_ns: int, only: Colle
         return None
     own = {thread.pid for thread in model.threads}
     connections = connections_of(model)
-    busy = [each for each in known if not _is_idle(each, own, connections)]
-    by_root = dict(sums_by_key((_root(each), each.line.sum_ns) for each in busy).most_common())
-    first = next(iter(by_root), "")
-    most = next((each for each in busy if _root(each) == first), known[0])
-    line, peer = most.line, plain(named(most.line.peer_comm, most.line.peer_pid))
-    pid, comm = (line.root_pid, line.root_comm) if line.root_pid else (line.peer_pid, line.peer_comm)
-    who = plain(named(comm, pid)) if line.root_pid else "a thread or child of its own that has ended"
-    objects: dict[str, str] = {}
-    for each in busy:
-        objects.setdefault(_root(each), plain(each.root_object))
+    idle = [each for each in known if _is_idle(each, own, connections)]
+    busy = [each for each in known if each not in idle]
+    by_root = dict(sums_by_key((root_of(each), each.line.sum_ns) for each in busy).most_common())
+    parts = parts_of(busy, next(iter(by_root)), ns) if busy else []
     return PeerWork(
         ns=ns,
-        idle_ns=ns - sum(each.line.sum_ns for each in busy),
+        idle_ns=ns_of(idle),
+        idle=doer_of_most(idle),
         by_root=by_root,
-        who=who,
-        pid=pid,
-        comm=comm,
-        has_ended=not line.root_pid,
-        through=peer if who != peer else "",
-        objects=objects,
-        function=_function(model, pid, line.root_tid, first) if line.root_pid else "",
+        parts=parts,
+        peer=peer_of_most(known),
+        function=function_of(model, parts[0]) if parts else "",
     )
-
-
-def _root(each: PeerWait) -> str:
-    return "cpu.user" if each.line.root == "cpu.kernel" else each.line.root
 
 
 def _is_idle(each: PeerWait, own: set[int], connections: Connections) -> bool:
@@ -177,31 +209,3 @@ def _is_idle(each: PeerWait, own: set[int], connections: Connections) -> bool:
         return True
     at = peer_of(line.root_object)
     return at is not None and (at.unconnected or connections.answered_here(line.root_object))
-
-
-def _function(model: Model, pid: int, tid: int, account: str) -> str:
-    """Return the function in which a thread of a process mostly computed, or began to wait; "" if no stack tells.
-
-    A stack that several threads share stands with the first of them. Then it counts if the process has no other.
-    """
-    stacks = [stack for stack in model.peer_stacks if stack.pid == pid and _is_in(stack, account)]
-    own = [stack for stack in stacks if stack.tid == tid]
-    if own:
-        return _name(model, pid, own, account)
-    names = {_name(model, pid, [stack], account) for stack in stacks}
-    return names.pop() if len(names) == 1 else ""
-
-
-def _is_in(stack: schema.PeerStack, account: str) -> bool:
-    return stack.kind == "cpu" if account == "cpu.user" else stack.kind == "wait" and stack.account == account
-
-
-def _name(model: Model, pid: int, stacks: Sequence[schema.PeerStack], account: str) -> str:
-    if account == "cpu.user":
-        samples = CpuSamples(replace(model, stacks=stacks), pid)
-        own = samples.hot_path()[:1] or samples.hottest(1)
-        return plain(own[0].name) if own and own[0].part.share >= cpu_policy.hot_spot_share else ""
-    if account == "wait.timer":
-        return caller_of_sleeps(stacks)
-    weights = sums_by_key((waits_in(stack), stack.weight_ns or 1) for stack in stacks)
-    return plain(max(weights, key=lambda name: (weights[name], name), default=""))

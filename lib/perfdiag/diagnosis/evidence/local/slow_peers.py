@@ -5,6 +5,7 @@ NET-DNS-SLOW and IPC-PEER-SLOW.
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.fix_checks import shorter
+from perfdiag.diagnosis.evidence.local.peer_doing import agreeing
 from perfdiag.diagnosis.evidence.local.peer_work import PeerWork
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME
 from perfdiag.diagnosis.evidence.target import subject
@@ -25,7 +26,7 @@ from perfdiag.diagnosis.significance import (
 from perfdiag.model.model import Model, Row
 from perfdiag.recording.accounts import phrase_of
 
-_SHOWN = 3  # accounts of the other process
+_SHOWN = 3  # of those who did something, and what
 _WORTH_SHOWING = 0.05  # of the waits
 _PROBE = "sched_switch"
 
@@ -34,17 +35,25 @@ def idle_evidence(work: PeerWork | None) -> list[Evidence]:
     """Return that the other end itself mostly waited for events meanwhile, if it did: for an answer, or for work."""
     if work is None or 2 * work.idle_ns <= work.ns:
         return []
-    text = f"{work.who} itself waited for events for {percent(work.idle_ns / work.ns)} of them: an answer, or work"
+    who = work.idle.who if work.idle else "the other end"
+    text = f"{who} itself waited for events for {percent(work.idle_ns / work.ns)} of them: an answer, or work"
     return [Evidence(text, work.idle_ns / work.ns, "share", _PROBE)]
 
 
 def slow_by_its_work(
-    model: Model, rows: list[Row], work: PeerWork | None, place: str, does: str = "", *, may_feed: bool = False
+    model: Model,
+    rows: list[Row],
+    work: PeerWork | None,
+    place: str,
+    does: str = "",
+    *,
+    answers: str = "answers",
+    may_feed: bool = False,
 ) -> Finding | None:
     """Return the finding of waits for answers at `place` of which it is known what the other end did; None where it is
     not, where that waited for events itself, or where answers are fast.
 
-    `does`: what that fails to do, as in `with_work`.
+    `does`, `answers`: as in `with_work`.
     `may_feed`: what came may be no answers, but one thing after the other that the target acknowledges. Whoever sleeps
     between these is as fast as it wants to be.
     """
@@ -65,7 +74,7 @@ def slow_by_its_work(
         remedies=[],
         verify=shorter(model, f"waits at {place}", typical_ns(whole), network_policy.slow_answer_ns),
     )
-    return with_work(found, work, place, does)
+    return with_work(found, work, place, does, answers=answers)
 
 
 def had_nothing_to_answer(model: Model, work: PeerWork | None) -> bool:
@@ -79,30 +88,42 @@ def meanwhile(work: PeerWork | None) -> str:
     known."""
     if work is None or (work.is_idle and not work.had_nothing):
         return ""
-    return f": {work.name} waits for events itself" if work.had_nothing else f": {work.name} {work.sentence}"
+    return f": {work.waits_itself}" if work.had_nothing else f": {work.sentence}"
 
 
-def with_work(found: Finding, work: PeerWork | None, place: str, does: str = "") -> Finding:
+def with_work(
+    found: Finding, work: PeerWork | None, place: str, does: str = "", *, answers: str = "answers"
+) -> Finding:
     """Return the finding of slow answers at `place` with what the other end did meanwhile; as it is where that is not
     known, or where that waited for events itself.
 
     `does`: what that process does slowly, where it is the subject and not the place: "answers slowly".
+    `answers`: as it goes with the place, of several peers "answer".
     """
     if work is None or work.is_idle:
         return found
     seen = [
-        Evidence(f"{work.who}: {phrase_of(account)} {work.part(account)} of that", ns / work.ns, "share", _PROBE)
-        for account, ns in list(work.by_root.items())[:_SHOWN]
-        if ns >= _WORTH_SHOWING * work.ns
+        Evidence(
+            f"{part.who}: {phrase_of(part.root)} {percent(part.ns / work.ns)} of that",
+            part.ns / work.ns,
+            "share",
+            _PROBE,
+        )
+        for part in work.parts[:_SHOWN]
+        if part.ns >= _WORTH_SHOWING * work.ns
     ]
     return replace(
         found,
-        headline=f"{work.name} {does}: it {work.sentence}"
-        if does
-        else f"{brief(place)} answers slowly: {work.name} {work.sentence}",
-        claim=f"{found.claim} Meanwhile {work.name} {work.sentence}.",
+        headline=_does_slowly(work, does) if does else f"{brief(place)} {answers} slowly: {work.sentence}",
+        claim=f"{found.claim} Meanwhile {work.sentence}.",
         mechanism=work.mechanism,
         evidence=[*found.evidence, *seen],
         remedies=[work.remedy, *found.remedies],
-        others=[Other(work.pid, plain(work.comm), Relation.PEER)],
+        others=[Other(each.pid, plain(each.comm), Relation.PEER) for each in work.others],
     )
+
+
+def _does_slowly(work: PeerWork, does: str) -> str:
+    if work.subject:
+        return f"{work.name} {does}: {work.says('it')}"
+    return f"{work.name.capitalize()} {agreeing(does, None)}: {work.says('they')}"

@@ -256,7 +256,8 @@ def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row], w
         came = f"half of that in waits of {about(found.typical_ns)}"
         does = meanwhile(work)
         may = f"answers or for work{does}" if does else "slow answers or for the next of what it acknowledges"
-        known = slow_by_its_work(model, group, work, found.name, may_feed=True)
+        answers = found.agreeing("answers")
+        known = slow_by_its_work(model, group, work, found.name, answers=answers, may_feed=True)
         return known or silent(model, group, found.name, measure(found.peers), came=came, may=may)
     return None
 
