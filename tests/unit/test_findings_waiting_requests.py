@@ -63,7 +63,7 @@ def test_what_computes_is_named() -> None:
     assert work and work.where == "inside parse (app)" and work.part.count == 160
     (found,) = told(model)
     assert "inside parse (app)" in found.remedies[0].text
-    assert any("called by compile (app), valid (app), serve (app)" in each.text for each in found.evidence)
+    assert any("calls: main (app) 100 % > valid > compile > parse 62 %" in each.text for each in found.evidence)
 
 
 def test_what_is_spread_over_everything_has_no_name() -> None:

@@ -6,6 +6,7 @@ from itertools import islice
 
 from perfdiag.diagnosis import claims
 from perfdiag.diagnosis.evidence.locks.wait_paths import with_paths
+from perfdiag.diagnosis.evidence.locks.waiting_code import with_waiting_code
 from perfdiag.diagnosis.evidence.network.asked_calls import with_calls
 from perfdiag.diagnosis.evidence.requests.loops_behind import with_loops
 from perfdiag.diagnosis.evidence.requests.queued_behind import with_queues
@@ -72,7 +73,8 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     for extend in (with_paths, with_loops, with_other_hands, with_queues, with_sample):
         findings = extend(model, findings)
     settled = claims.settle(model, findings, rules)
-    ranked = with_calls(model, with_statements(model, with_remedies(model, settled.findings)))
+    remedied = with_remedies(model, settled.findings)
+    ranked = with_waiting_code(model, with_calls(model, with_statements(model, remedied)))
     return Diagnosis(
         with_other_causes(ranked, checks), checks, silences, settled.unclaimed_ns, settled.superseded, unasked
     )

@@ -77,6 +77,7 @@ class EvidenceKind(Enum):
     NUMBER = "number"
     WAITS = "waits"  # a distribution: sum, count, quantiles
     FUNCTIONS = "functions"  # names code of the target, from sampled stacks
+    CALLS = "calls"  # names what of it leads to most waits, from their stacks
 
 
 class RemedyKind(Enum):

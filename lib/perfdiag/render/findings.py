@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from perfdiag.common.units import duration, fine_share, share
-from perfdiag.diagnosis.rule import Mechanism
+from perfdiag.diagnosis.rule import EvidenceKind, Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import DIM, ESSENTIAL, HEADING, Block, Chunk, Page, Section, fit_on_one_line
-from perfdiag.render.problem import can_be_faster, faults, is_remedied, remedy_lines, says, second_remedy, told
+from perfdiag.render.problem import can_be_faster, faults, is_remedied, remedy_lines, says, second_remedy, to_mend, told
 from perfdiag.report.contract import Evidence, Finding, Report
 from perfdiag.report.status import FAULTS
 
-FUNCTIONS = "functions"  # the kind of evidence that somebody with a full CPU looks for
+FUNCTIONS, CALLS = EvidenceKind.FUNCTIONS.value, EvidenceKind.CALLS.value  # which code it is: nobody can do without
 _STYLES = {**STYLES, "info": "bold"}
+_CODE_LINES = 3  # of evidence: a path of calls is no use without its end
 _AFTER_FAULTS = 60  # of ranks: what is no fault stands behind what is
 
 
@@ -52,17 +53,19 @@ def _unclaimed(report: Report, page: Page) -> list[Text]:
 def _finding(report: Report, page: Page, index: int, said: str) -> Block:
     finding = report.findings[index]
     is_fault = finding.severity in FAULTS
-    pointed_at = not index and not faults(report)  # by the table of time
+    remedied = any(number == index + 1 for number, _ in to_mend(report)) and is_remedied(report, finding)
+    pointed_at = remedied or (not index and not faults(report))  # by FIX, or by the table of time
     first = 2 + 2 * index if is_fault or pointed_at else ESSENTIAL + _AFTER_FAULTS + index
     later = ESSENTIAL + 3 * index + (0 if is_fault else _AFTER_FAULTS)
     says = [line for text in _says(finding, said, page) for line in page.wrapped(text, limit=3)]
     blocks = [Chunk([*_title(page, index, finding), *says], first)]
     ordered = sorted(finding.evidence, key=lambda each: each.kind != FUNCTIONS)
     for number, each in enumerate(ordered):
-        rank = first + 1 if number < 1 else later + 8 * (number - 1)
-        blocks.append(page.chunk(_with_error(each), rank, rest="    ", limit=2, aside=True, style=DIM))
-    above = (is_fault and is_remedied(report, finding)) or finding is can_be_faster(report)
-    stands = 1 + bool(is_fault and second_remedy(finding, page)) if above else 0  # above already
+        rank = first + 1 if number < 1 or each.kind == CALLS else later + 8 * (number - 1)
+        limit = _CODE_LINES if each.kind == FUNCTIONS else 2
+        blocks.append(page.chunk(_with_error(each), rank, rest="    ", limit=limit, aside=True, style=DIM))
+    above = remedied or finding is can_be_faster(report)
+    stands = 1 + bool(remedied and second_remedy(finding, page)) if above else 0  # above already
     for number, remedy in enumerate(finding.remedy[stands:]):
         label = {"risky": "risky  "}.get(remedy.kind, "or     " if above or number else "fix    ")
         rank = first + 1 if not above and not number else later + 12 + number

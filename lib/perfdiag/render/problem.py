@@ -151,8 +151,7 @@ def fix(report: Report, page: Page) -> Section:
     known, and what would show the cause; of a target without a fault, what makes most of its time shorter."""
     if report.verdict.status not in (*FAULTS, CANNOT_TELL):
         return Section(_faster(report, page), [], gap=False, tail=_tells(report, page))
-    to_mend = _to_mend(report)
-    remedied = [(number, each) for number, each in to_mend if each.remedy and is_remedied(report, each)]
+    remedied = [(number, each) for number, each in to_mend(report) if each.remedy and is_remedied(report, each)]
     causes = [(number, each) for number, each in remedied if each.mechanism != Mechanism.MISSED.value]
     remedied = remedied if page.full else causes or remedied  # of a missed objective the remedy is that of its cause
     several = len(remedied) > 1
@@ -178,7 +177,7 @@ def fix(report: Report, page: Page) -> Section:
     return Section([], blocks, fold, _tells(report, page), gap=False)
 
 
-def _to_mend(report: Report) -> list[tuple[int, Finding]]:
+def to_mend(report: Report) -> list[tuple[int, Finding]]:
     """Return the faults, and what is no fault but takes more time than each of them, if the verdict names it and
     somebody would feel it: critical ones first, the others as the verdict names them; where it cannot tell the cause,
     what is known to be one stands first."""

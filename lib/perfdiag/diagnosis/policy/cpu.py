@@ -96,6 +96,11 @@ class CpuPolicy(Family):
         0.9,
         "Of functions that call each other the innermost is named; walks lose up to a tenth of the samples.",
     )
+    call_path_share = share(
+        0.2,
+        "A path of calls is followed as long as a fifth of all CPU samples stand below it: making less than that"
+        " cheaper hardly shows.",
+    )
     split_error_share = share(
         0.1,
         'With a larger half width of the user/kernel split, "mostly kernel" cannot be told from "mostly user".',

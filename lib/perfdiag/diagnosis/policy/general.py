@@ -73,6 +73,10 @@ class GeneralPolicy(Family):
         0.005,
         "One lost record in 200 waits moves a share that warns (1 in 20) by at most a tenth of itself.",
     )
+    waits_for_path = count(
+        10,
+        "Of fewer sampled waits one more or less moves the end of the path of calls that leads to them.",
+    )
     waits_for_p99 = count(
         300,
         "With fewer waits fewer than three are above the p99: none is given.",

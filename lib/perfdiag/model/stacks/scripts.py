@@ -11,6 +11,7 @@ from perfdiag.model.stacks.symbols import (
     of_system,
     readable,
     schedules,
+    symbol_of,
     walked,
 )
 from perfdiag.recording import schema
@@ -31,9 +32,13 @@ def functions(stack: schema.Stack) -> list[str]:
     return [frame for frame in stack.script if is_named(frame)]
 
 
+def _is_built_in(frame: str) -> bool:
+    return any(mark in frame for mark in _BUILT_IN)
+
+
 def of_language(frame: str) -> bool:
     """Return whether a script's function belongs to what came with the language, and not to who uses it."""
-    if any(mark in frame for mark in _BUILT_IN):
+    if _is_built_in(frame):
         return True
     return _OF_LANGUAGE.search(frame) is not None and _INSTALLED.search(frame) is None
 
@@ -75,9 +80,12 @@ def is_of(module: str, interpreters: Collection[str]) -> bool:
 
 
 def waits_in(stack: schema.Stack) -> str:
-    """Return the function that a wait began in, of the program itself: "" if none has a name."""
+    """Return the function that a wait began in, of the program itself, and what of its language that called:
+    "page (service.py:11), through Popen._wait"; "" if none has a name."""
     if script := functions(stack):
-        return readable(next((frame for frame in script if not of_language(frame)), script[0]))
+        own = next((frame for frame in script if not of_language(frame)), script[0])
+        through = script[0] if script[0] != own and not _is_built_in(script[0]) else ""
+        return f"{readable(own)}, through {symbol_of(readable(through))}" if through else readable(own)
     # Where frames are missing, scanning the stack finds the caller that the frames left out.  A name that both have was
     # not left from an earlier call.
     return caller(each for each in stack.user if each in stack.scan) or caller((*stack.scan, *stack.user))

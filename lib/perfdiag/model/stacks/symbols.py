@@ -106,12 +106,22 @@ _SCHEDULES = re.compile(
     r"|exitsyscall\w*|mcall|systemstack\w*|mstart\w*|rt0_go|newproc\w*)(?:\.abi0)?(?: \(|$)"
 )
 _OF_RUNTIME = re.compile(r"(?:internal/)?runtime(?:/[\w/]+)?\.")
+# What calls the first function of a program or a thread, of the C library, of C++, of HotSpot and of Python.
+_STARTS = re.compile(
+    r"_*libc_start\w+|_start|start_thread|clone3?|execute_native_thread_routine|thread_native_entry|Thread::call_run"
+    r"|JavaThread::thread_main_inner|Thread\._bootstrap(?:_inner)?|Thread\.run"
+)
 
 
 def schedules(frame: str) -> bool:
     """Return whether a frame is of the scheduler of goroutines: the program's work is as little inside it as its idling
     is."""
     return _SCHEDULES.match(frame) is not None
+
+
+def starts(frame: str) -> bool:
+    """Return whether a frame only begins a program or a thread: all its work is below it."""
+    return _STARTS.fullmatch(symbol_of(readable(frame))) is not None
 
 
 def of_runtime(frame: str) -> bool:

@@ -4,7 +4,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot
 from perfdiag.diagnosis.evidence.debuggers import shown_pid
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.model.model import Model
-from perfdiag.model.stacks.symbols import module_of, symbol_of
+from perfdiag.model.stacks.symbols import module_of, of_runtime, symbol_of
 
 
 def cheaper(model: Model, samples: CpuSamples) -> str:
@@ -31,5 +31,6 @@ def _within(samples: CpuSamples, spot: Hot | None) -> str:
     callers = samples.callers() if spot and spot in samples.hottest(1) else []
     paths = [each.name for each in (*samples.hot_path(), *samples.shared_out(cpu_policy.shared_out_share))]
     library = (module_of(spot.name) or spot.nameless_of or spot.name) if spot else ""
-    outside = (each for each in (*callers, *paths) if module_of(each) != library and symbol_of(each) != "main")
+    own = (each for each in (*callers, *paths) if symbol_of(each) != "main" and not of_runtime(each))
+    outside = (each for each in own if module_of(each) != library)
     return next(outside, "")

@@ -1,17 +1,15 @@
 """What the target mostly computes: a kind of kernel work, a function or a library."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu import kernel_work
-from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Hot, Part
+from perfdiag.diagnosis.evidence.cpu.call_path import cpu_path, path_evidence
+from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind, Remedy
 from perfdiag.diagnosis.significance import fix, percent, worth
 from perfdiag.model.model import Model
-
-CALLERS = 3  # shown, of the function that most is inside
 
 
 @dataclass(frozen=True)
@@ -32,19 +30,20 @@ def main_work(model: Model, samples: CpuSamples) -> MainWork | None:
     kernel = sum(stack.count for stack in samples.stacks if stack.kernel)
     if 2 * kernel > samples.count:
         return _of_kernel(model, samples, kernel)
-    if spot := samples.hot_spot():
-        return MainWork(f"in {spot.name}", spot.part, "CPU", _shown(f"in {spot.name}: {spot.part}", spot.part), None)
-    return _of_path(samples.hot_path())
+    spot = samples.hot_spot()
+    if spot is None or (spot.nameless_of is not None and samples.hot_path()):
+        return _of_path(samples)
+    return MainWork(f"in {spot.name}", spot.part, "CPU", _shown(f"in {spot.name}: {spot.part}", spot.part), None)
 
 
-def _of_path(path: Sequence[Hot]) -> MainWork | None:
+def _of_path(samples: CpuSamples) -> MainWork | None:
     """Return the work of many functions that one calls."""
-    if not path:
+    first = next(iter(samples.hot_path()), None)
+    if first is None:
         return None
-    first, *callers = path
-    called = f", called by {', '.join(caller.name for caller in callers[:CALLERS])}" if callers else ""
-    shown = _shown(f"inside {first.name}{called}: {first.part}", first.part)
-    return MainWork(f"inside {first.name}", first.part, "CPU", shown, None)
+    path = path_evidence(cpu_path(samples), samples.count, "CPU samples")
+    shown = path or [_shown(f"inside {first.name}: {first.part}", first.part)]
+    return MainWork(f"inside {first.name}", first.part, "CPU", shown[0], None)
 
 
 def _shown(text: str, part: Part) -> Evidence:

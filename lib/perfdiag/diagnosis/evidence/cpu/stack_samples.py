@@ -78,7 +78,7 @@ class CpuSamples:
         if long_turns:
             stacks = [replace(stack, count=stack.long_turn_count) for stack in stacks if stack.long_turn_count]
         self.count = sum(stack.count for stack in stacks)
-        self._interpreters = {each.file for each in model.interpreters}
+        self.interpreters = {each.file for each in model.interpreters}
         of_recording = in_own_probe(model)
         self.stacks = [stack for stack in stacks if not of_recording(stack)]
         self.recording = self._part(self.count - sum(stack.count for stack in self.stacks))
@@ -119,7 +119,7 @@ class CpuSamples:
         counts: Counter[str] = Counter()
         for stack in self.stacks:
             module = "" if stack.kernel or not stack.user else module_of(stack.user[0])
-            if ".so" in module and module not in self._interpreters and not of_system(stack.user[0]):
+            if ".so" in module and module not in self.interpreters and not of_system(stack.user[0]):
                 counts[module] += stack.count
         return [Hot(plain(name), self._part(count)) for name, count in counts.most_common(1)]
 
@@ -160,7 +160,7 @@ class CpuSamples:
 
     def is_own(self, spot: Hot) -> bool:
         """Return whether hot code is a function of the program itself, and no library or part of its language."""
-        frames = (scripts.stands_in(each, self._interpreters) for each in self.stacks if self._is(spot, each))
+        frames = (scripts.stands_in(each, self.interpreters) for each in self.stacks if self._is(spot, each))
         return not any(map(scripts.of_others, frames)) and any(self._is(spot, each) for each in self.stacks)
 
     def is_inside(self, leaf: Hot, caller: str) -> bool:
@@ -230,7 +230,7 @@ class CpuSamples:
 
     def _innermost(self, stack: schema.Stack) -> tuple[str, str | None]:
         """Return the function that a sample stands in; for code without names what it is called, and its module."""
-        frame = stack.kernel[0] if stack.kernel else scripts.stands_in(stack, self._interpreters)
+        frame = stack.kernel[0] if stack.kernel else scripts.stands_in(stack, self.interpreters)
         return _function(frame) if frame else _UNKNOWN
 
     def charged(
@@ -287,10 +287,14 @@ def part_of(count: int, whole: int) -> Part:
     """Return the part that `count` of `whole` samples are."""
     if not whole:
         return Part(0.0, 1.0, 0)
-    share = count / whole
-    error = STANDARD_ERRORS * math.sqrt(share * (1 - share) / whole)
-    # Nothing (or all) seen in n samples still allows for 3/n: the rule of three.
-    return Part(share, error if 0 < count < whole else min(1.0, 3 / whole), count)
+    return Part(count / whole, half_width(count / whole, whole), count)
+
+
+def half_width(share: float, samples: int) -> float:
+    """Return the half width of the 95 % interval of a share of so many samples."""
+    if 0 < share < 1:
+        return STANDARD_ERRORS * math.sqrt(share * (1 - share) / samples)
+    return min(1.0, 3 / samples)  # nothing (or all) seen in n samples still allows for 3/n: the rule of three
 
 
 def called_by(samples: CpuSamples, longest: int = 1000) -> str:

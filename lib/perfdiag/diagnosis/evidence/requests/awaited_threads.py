@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, functions_evidence
+from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks import lock_remedies
 from perfdiag.diagnosis.evidence.locks.holder_sentences import ROOTS, does, does_in_brief
@@ -91,7 +92,7 @@ def _evidence(time: RequestTime, waits: Waits, code: Mapping[str, int], samples:
         text = f"meanwhile the awaited thread: {top(waits.roots)} (known for {percent(waits.known)})"
         evidence.append(Evidence(text, waits.known, "share", "sched_waking"))
     of = " of their CPU samples" if len(waits.tids) > 1 else " of its CPU samples"
-    return [*evidence, *(functions_evidence(samples.hottest(), of) if samples else [])]
+    return [*evidence, *(code_evidence(samples, samples.hottest(), of) if samples else [])]
 
 
 def _name(holder: ThreadLedger | None) -> str:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
+from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.cheaper import cheaper
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, called_by, functions_evidence
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, functions_evidence
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.requests.unasked_sends import Unasked, mostly_unasked
@@ -81,7 +82,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         *([news.evidence] if news else []),
         *_threads(model),
         *_functions(samples),
-        *([] if spot else [main.evidence] if main else _shared_out(samples)),
+        *([] if main else _shared_out(samples)),
     ]
     garbage = collection(model, samples)
     where = _where(garbage is not None, main)
@@ -135,6 +136,4 @@ def _shared_out(samples: CpuSamples) -> list[Evidence]:
 
 
 def _functions(samples: CpuSamples) -> list[Evidence]:
-    called = called_by(samples)
-    first = f"; the first{called}" if called else ""
-    return functions_evidence(samples.hottest(), f" of {samples.count:,} CPU samples{first}")
+    return code_evidence(samples, samples.hottest(), f" of {samples.count:,} CPU samples")

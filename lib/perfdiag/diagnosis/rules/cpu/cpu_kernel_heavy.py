@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, is_known, remedies, spins_for_a_lock, work
 from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
@@ -10,7 +11,6 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     PURPOSES,
     CpuSamples,
     Part,
-    functions_evidence,
 )
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less, part_under
@@ -191,4 +191,4 @@ def _paths(samples: CpuSamples, found: Sequence[Work]) -> list[Evidence]:
     if found:
         parts = ", ".join(f"{each.part} {each.name}" for each in found)
         paths.append(Evidence(f"{parts} (of kernel samples)", float(samples.count), "count", PURPOSES))
-    return [*paths, *functions_evidence(samples.hottest(kernel=True), f" of {samples.count:,} CPU samples")]
+    return [*paths, *code_evidence(samples, samples.hottest(kernel=True), f" of {samples.count:,} CPU samples")]

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.cheaper import cheaper
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, remedies, work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     CpuSamples,
-    functions_evidence,
     slowed_processes,
 )
 from perfdiag.diagnosis.evidence.fix_checks import part_under
@@ -220,7 +220,7 @@ def _waits_for_it(waiting: Sequence[Row], waited_ns: int) -> list[Evidence]:
 def _functions(samples: CpuSamples) -> list[Evidence]:
     """Return the hottest functions of its process, in user space or the kernel, where most samples are."""
     hottest = samples.hottest(2, kernel=samples.part(lambda stack: bool(stack.kernel)).share > 0.5)
-    return functions_evidence(hottest, f" of {samples.count:,} CPU samples of its process")
+    return code_evidence(samples, hottest, f" of {samples.count:,} CPU samples of its process")
 
 
 def _what_for(purposes: Sequence[Work]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
 from perfdiag.common.units import first_of
+from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.stack_samples import SAMPLED, CpuSamples, Hot, called_by, functions_evidence
 from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.locks.holder_sentences import ROOTS, does, does_in_brief
@@ -160,7 +161,7 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     serving = _serving(model)
     remedy = "move long work to a worker thread or process, or return to the loop in between"
     unsure = _unsure(model, samples, functions)
-    evidence = [*functions_evidence(functions), *_inside(samples)]
+    evidence = [*code_evidence(samples, functions), *_inside(samples)]
     readers = {thread.pid for thread in model.threads if thread.requests_read}
     kind = scheduler_of(row.key for row in model.rows_of(WORK) if row.pid in readers)
     if kind and kind.limit:
