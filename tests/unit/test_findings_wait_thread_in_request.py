@@ -68,6 +68,15 @@ def test_what_a_worker_computes_for_each_request_departs_from_no_norm() -> None:
     assert finding(builder.model(), ID).severity is Severity.INFO
 
 
+def test_a_collector_is_no_work_that_requests_wait_for() -> None:
+    """Under ZGC with a full heap, requests waited for "ZWorker#0, which runs its own code", no fault."""
+    builder = seen(serving(each_ms=2000, worker_ms=8000), "cpu.user", "8 s")
+    builder.stack("cpu", user=["_ZN20G1ParScanThreadState10trim_queueEv (libjvm.so)"], tid=WORKER, count=80)
+    found = finding(builder.model(), ID)
+    assert found.severity is Severity.WARNING and found.headline.endswith("which collects garbage")
+    assert "-Xmx" in found.remedies[0].text
+
+
 @pytest.mark.parametrize("excess", [False, True])
 def test_what_is_parked_in_requests_is_not_said_to_count_for_nothing(excess: bool) -> None:
     model = serving().model()

@@ -15,6 +15,8 @@ from perfdiag.model.stacks import scripts
 from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.recording import schema
 
+COLLECTS = "collects garbage"  # what a thread mostly does
+
 
 @dataclass(frozen=True)
 class Collector:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
+from perfdiag.diagnosis.evidence.cpu.garbage_collection import COLLECTS, collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.locks import lock_remedies
@@ -53,8 +54,10 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     lock = interpreter_lock(model, rows[0].pid, waits.ns, code) if waits.in_turn else None
     holder = lock.holder if lock else thread_of(model, waits.holder)
     samples = CpuSamples(model, tids=waits.tids) if waits.root == "cpu.user" and not waits.in_turn else None
-    headline = _headline(waits, _name(holder), samples)
-    claim, remedies = _claim(waits, _name(holder)), [fix(_remedy(waits))]
+    garbage = collection(model, samples) if samples else None
+    doing = COLLECTS if garbage else ""
+    headline = _headline(waits, _name(holder), samples, doing)
+    claim, remedies = _claim(waits, _name(holder), doing), [garbage.remedy if garbage else fix(_remedy(waits))]
     if lock:
         claim, remedies = lock_remedies.claim(lock.lock, rows, lock.lock.name, waits.ns)
         headline, claim = lock.headline, f"{claim}. {lock.meanwhile}"
@@ -68,7 +71,7 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
         headline=headline,
         claim=claim,
         mechanism=Mechanism.BUSY if lock else _mechanism(waits),
-        severity=_severity(model, time, waits),
+        severity=_severity(model, time, waits, collects=garbage is not None),
         best=Confidence.MEDIUM if unseen else Confidence.HIGH,
         doubts=[
             lock_remedies.without_names(lock.lock) if lock else "no stack shows what these threads wait for",
@@ -105,8 +108,8 @@ def _mechanism(waits: Waits) -> Mechanism:
     return Mechanism.SLEEP if waits.root == SLEEP and not waits.outside else Mechanism.OTHERS
 
 
-def _claim(waits: Waits, holder: str) -> str:
-    doing = does(waits.root)
+def _claim(waits: Waits, holder: str, doing: str) -> str:
+    doing = doing or does(waits.root)
     if waits.root and waits.outside:
         doing = f"itself waits for something from outside ({waits.root})"
     if waits.keeps:
@@ -123,7 +126,7 @@ def _claim(waits: Waits, holder: str) -> str:
     return f"{claim}, {'each of ' if several else ''}which mostly {doing}." if waits.root else f"{claim}."
 
 
-def _headline(waits: Waits, holder: str, samples: CpuSamples | None) -> str:
+def _headline(waits: Waits, holder: str, samples: CpuSamples | None, doing: str) -> str:
     whom = "each other, as for a lock" if waits.in_turn else brief(waits.name)
     if not waits.root:
         return f"Requests wait for {whom}"
@@ -134,14 +137,16 @@ def _headline(waits: Waits, holder: str, samples: CpuSamples | None) -> str:
         return f"Requests wait for {whom}{who} waits for its client"
     if waits.outside:
         return f"Requests wait for {whom}{who} waits for something from outside"
+    if doing:
+        return f"Requests wait for {whom}{who} {doing}"
     spot = samples.hot_spot() if samples else None
     where = f" in {spot.name}" if spot and spot.nameless_of is None else ""
     return f"Requests wait for {whom}{who} {does_in_brief(waits.root)}{where}"
 
 
-def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
+def _severity(model: Model, time: RequestTime, waits: Waits, *, collects: bool) -> Severity:
     """Return WARNING if requests wait for longer than the awaited work takes, or for something that should take no
-    time."""
+    time, as a collector that goes on beside them."""
     felt = (
         waits.ns >= general_policy.fault_of_window_share * model.window_ns
         and waits.ns >= requests_policy.handover_ns * time.count
@@ -151,7 +156,7 @@ def _severity(model: Model, time: RequestTime, waits: Waits) -> Severity:
         return Severity.WARNING if felt else Severity.INFO
     if not felt or unknown or waits.outside or waits.root.startswith(JUDGED):
         return Severity.INFO
-    if waits.root.startswith("cpu.") and not waits.in_turn:
+    if waits.root.startswith("cpu.") and not waits.in_turn and not collects:
         threads = (thread_of(model, tid) for tid in waits.tids)
         computed_ns = sum(thread.ns("cpu.user", "cpu.kernel") for thread in threads if thread)
         return Severity.WARNING if waits.ns > requests_policy.queue_factor * computed_ns else Severity.INFO
