@@ -24,6 +24,7 @@ from perfdiag.model.requests.exchanges import Exchange, exchanges_of
 from perfdiag.model.requests.listening_for_answers import RECEIVE, listen_for_answers_alone
 from perfdiag.model.requests.parked_futexes import parked_of
 from perfdiag.model.requests.request_time import RequestTime, request_time
+from perfdiag.model.requests.sampled_connections import without_unanswered
 from perfdiag.model.requests.serving_threads import servers
 from perfdiag.model.requests.stopped_readers import with_stops
 from perfdiag.model.requests.unread_requests import LISTENS, error_of, is_awaited, parts_of
@@ -75,9 +76,9 @@ def build(recording: Recording) -> Model:
     accounts, threads = _attribute(recording, books, futexes, receiving)
     del books  # as large as the rows
     stacks = [receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks]
-    exchanges = exchanges_of(
-        recording.exchanges, recording.latencies, names.resolve, {thread.pid for thread in threads}
-    )
+    pids = {thread.pid for thread in threads}
+    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve, pids)
+    exchanges = without_unanswered(exchanges, recording.given_up)
     chains = _chains(recording, futexes, receiving, names)
     time = _request_time(recording, exchanges, accounts, threads, futexes, chains, window_ns)
     if time and time.accompanied:

@@ -59,7 +59,7 @@ def served_line(request: Request) -> str:
     if request.over_slo is not None and request.limit_ns is not None:
         parts.append(f"{count(request.over_slo)} over {duration(request.limit_ns)}")
     if request.open:
-        parts.append(f"{count(request.open)} still waiting, for up to {duration(request.oldest_ns)}")
+        parts.append(f"{count(request.open)} still waiting, for up to {duration(request.oldest_ns or 0)}")
     if request.unanswered:
         parts.append(f"{count(request.unanswered)} without an answer")
     if request.untimed:

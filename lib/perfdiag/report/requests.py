@@ -138,6 +138,7 @@ def _statuses(errors: Mapping[str, int]) -> Mapping[str, int]:
 
 def _request(model: Model, exchange: Exchange, errors: Mapping[str, int]) -> contract.Request:
     line = exchange.line
+    is_sampled = model.one_of("requests") > 1
     return contract.Request(
         name=printable(line.name),
         port=exchange.object.removeprefix("port "),
@@ -145,9 +146,9 @@ def _request(model: Model, exchange: Exchange, errors: Mapping[str, int]) -> con
         whole=percentiles(exchange.whole),
         first_byte=percentiles(exchange.first_byte),
         read_delay=percentiles(exchange.read_delay),
-        unanswered=line.unanswered,
-        open=line.open,
-        oldest_ns=line.oldest_ns,
+        unanswered=None if is_sampled else line.unanswered,
+        open=None if is_sampled else line.open,
+        oldest_ns=None if is_sampled else line.oldest_ns,
         untimed=line.untimed,
         unsure=line.unsure,
         errors=_statuses(errors),
@@ -156,7 +157,7 @@ def _request(model: Model, exchange: Exchange, errors: Mapping[str, int]) -> con
         on_one_thread=line.whole / line.count if line.count else None,
         limit_ns=model.limit_ns(line.name),
         over_slo=None if model.limit_ns(line.name) is None else line.over_slo,
-        rarity_unseen=min(1.0, 3 / line.count) if line.count else None,
+        rarity_unseen=min(1.0, 3 * model.one_of("requests") / line.count) if line.count else None,
         bytes_in=line.bytes_in,
         bytes_out=line.bytes_out,
         accounts=_sums(line.accounts),

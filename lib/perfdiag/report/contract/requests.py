@@ -37,9 +37,9 @@ class Request(Part, frozen=True, kw_only=True):
     whole: Percentiles
     first_byte: Percentiles  # to the first byte of the answer
     read_delay: Percentiles  # from the first byte's arrival until it was read
-    unanswered: int
-    open: int
-    oldest_ns: int  # of those that are open
+    unanswered: int | None  # None, here and below: a sample of connections does not tell
+    open: int | None
+    oldest_ns: int | None  # of those that are open
     untimed: int  # of which nothing tells whether they were answered, or had to be
     unsure: int  # of the answered ones: what was sent may have been news
     errors: Mapping[str, int] = {}  # answered with an error, by status: "503"; those that were seen
