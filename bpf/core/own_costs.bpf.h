@@ -41,6 +41,15 @@ static __always_inline void end_timed(__u32 program)
 	cost->began = 0;
 }
 
+static __always_inline void count_request(void)
+{
+	__u32 program = TIMED_SENT;
+	struct own_cost *cost = bpf_map_lookup_elem(&own_costs, &program);
+
+	if (cost)
+		cost->requests++;
+}
+
 /* Runs `body`, a function that returns int. */
 #define TIMED(program, body)                                                                                           \
 	({                                                                                                             \

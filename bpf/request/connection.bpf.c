@@ -8,7 +8,8 @@
  * COST    one to three look-ups in hashes each time the target sends or receives, one or two more where names have limits
  *         of their own, three more and a read of its text each call that names what it asks for; two loads each segment
  *         of TCP that comes in, whosever it is; for others' sockets one load, but for a look-up of unix ones that nobody
- *         has accepted yet, where the target accepts on one.
+ *         has accepted yet, where the target accepts on one; a hash and three loads for a connection of the target that a
+ *         budget leaves out (connection_sample.bpf.h).
  * CANNOT  tell requests apart that share a connection at the same time (HTTP/2, pipelines), whose bytes come by other
  *         ways than send and receive (splice() from a socket), or that have no answer; see a client not take an answer
  *         where nobody tries to send more before there is room, or where it is not TCP; see of MPTCP what is left unread,

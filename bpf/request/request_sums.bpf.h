@@ -2,6 +2,7 @@
 /* What is summed of requests and calls, and when a request ends. */
 #pragma once
 #include "core/buckets.bpf.h"
+#include "core/own_costs.bpf.h"
 #include "request/call_owner.bpf.h"
 #include "request/levels.bpf.h"
 #include "sql/sql_call_sum.bpf.h"
@@ -225,6 +226,7 @@ __weak __noinline int end_request(struct connection *connection)
 	sum = over_slo ? &tally->sums[1] : &tally->sums[0];
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
+	count_request();
 	if (knobs.connection_mask)
 		__sync_fetch_and_add(&sum->squares, 2 * connection->counted++ + 1);
 	add_bytes(sum, connection);

@@ -110,11 +110,12 @@ struct recorder {
 	uint64_t events, events_lost;	    /* written, and beyond what is */
 	uint64_t row_bytes;		    /* of thread rows in this interval */
 	uint64_t next_rows_ns, next_series_ns, next_names_ns, next_sweep_ns;
-	uint64_t switches; /* sum of the records' sequences in the last snapshot: the same while no thread runs */
-	uint64_t ran_ns;   /* CPU time of the target, in the last snapshot that was not torn */
-	bool running;	   /* in the last snapshot a thread ran or could have run */
-	bool waiting;	   /* in the last snapshot a thread waited for more than work */
-	bool awake;	   /* EVENT_AWAKE came */
+	uint64_t switches;  /* sum of the records' sequences in the last snapshot: the same while no thread runs */
+	uint64_t ran_ns;    /* CPU time of the target, in the last snapshot that was not torn, */
+	uint64_t ran_at_ns; /* which was then */
+	bool running;	    /* in the last snapshot a thread ran or could have run */
+	bool waiting;	    /* in the last snapshot a thread waited for more than work */
+	bool awake;	    /* EVENT_AWAKE came */
 	int ring_fd;
 	uint32_t stacks_one_of;		 /* of so many one is taken; 0: none */
 	uint64_t calls_watched_until_ns; /* the results of system calls; 0: all of the window, or not at all */

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from perfdiag.common.config import DEFAULT_MAX_COST_PPM
 from perfdiag.recording import schema
 
 from bench.processes import children, running
@@ -66,5 +67,5 @@ def test_who_does_nothing_but_switch_costs_more_than_any_small_budget(
 def test_who_sleeps_keeps_all(cleanup: Cleanup, attach: Attach) -> None:
     """A small part of next to nothing would be nothing: such a target counts as one that uses a tenth of a CPU."""
     process = cleanup.enter_context(running(["sleep", "60"]))
-    recording = recorded(attach, [process.pid], 50_000)
+    recording = recorded(attach, [process.pid], DEFAULT_MAX_COST_PPM)
     assert not recording.of(schema.GivenUp)

@@ -75,6 +75,7 @@ def test_an_estimate_is_as_near_as_it_says(cleanup: Cleanup, attach: Attach, ser
     assert line.unanswered == 0 and line.open <= CONNECTIONS / 50, "who is left out does not count as open"
     laws.check(recording)
     model = model_of(recording)
+    assert not model.coverage.contradictions
     silent = {each.id: each.reason for each in diagnose(model).silences}
     assert all("needs all connections" in silent[id] for id in WHOLE), silent
     assert model.requests_inside is None and not model.requests_left and not model.silent

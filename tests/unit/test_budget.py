@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 from perfdiag.common.config import Config, parts_per_million
 from perfdiag.diagnosis.engine import diagnose
@@ -59,6 +60,16 @@ def test_what_was_given_up_is_not_measured() -> None:
     assert all("under 2% of the target's CPU time" in item.reason and item.matters for item in told)
 
 
+def test_a_rate_is_a_reason_of_its_own() -> None:
+    line = msgspec.structs.replace(given_up("requests", one_of=4), per_second=41_984)
+    (told,) = [item for item in reported(line).not_measured if item.fix == "--max-cost 100%"]
+    assert (
+        told.what == "all but one in 4 of connections: requests served and calls made, and how long they took, after"
+        " 500 ms"
+    )
+    assert told.reason == "41,984 requests a second: one connection in 4 stands for all"
+
+
 def test_the_cost_says_from_what_to_what() -> None:
     report = reported(given_up("failed_calls"))
     assert report.cost and report.cost.kept and [step.feature for step in report.cost.given_up] == ["failed_calls"]
@@ -86,7 +97,7 @@ def sampled(one_of: int = 8, count_error: int = 600) -> Builder:
     """Requests on many connections, of which one in so many was followed after half a second."""
     builder = Builder().thread("app", cpu_user="5 s", wait_events="4 s").budget(20_000, "18 ms", "1 s")
     builder.reads(8000)
-    builder.line(exchange(8000, 4_000_000_000, {"cpu.user": 4_000_000_000}, count_error=count_error))
+    builder.line(exchange(8000, 4_000_000_000, {"cpu.user": 4_000_000_000}, count_error=count_error, open=900))
     builder.line(latency([500_000] * 8000))
     return builder.line(given_up("requests", one_of=one_of))
 
@@ -105,6 +116,7 @@ def test_numbers_of_a_sample_have_their_error() -> None:
     head = " ".join(line.plain for line in head_of(report, Page(width=120)).lines())
     assert "8,000 requests +-600" in head
     assert "8,000 +-600, " in served_line(request)
+    assert (request.unanswered, request.open, request.oldest_ns) == (None, None, None)
 
 
 @pytest.mark.parametrize("id", ["ANSWER-OWED", "CONCURRENCY-LIMIT", "POOL-SATURATED", "READER-NOT-LISTENING"])

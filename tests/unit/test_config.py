@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+from perfdiag.capture.recorder import Window
+from perfdiag.commands import settings
 from perfdiag.common import config, deadline
 from perfdiag.common.config import Config, ConfigError
 from perfdiag.diagnosis import policy
@@ -49,6 +51,24 @@ def test_the_users_own_wins(tmp_path: Path) -> None:
     user = written(tmp_path, 'runbook_url = "http://own/{id}"', "user.toml")
     assert load([system, user]).runbook("X") == "http://own/X"
     assert load([system, written(tmp_path, "", "empty.toml")]).runbook_url == URL
+
+
+def test_a_budget_is_a_percentage(tmp_path: Path) -> None:
+    system = written(tmp_path, 'max_cost = "2%"', "system.toml")
+    assert load([system]).max_cost_ppm == 20_000
+    assert load([system, written(tmp_path, 'max_cost = "0"', "user.toml")]).max_cost_ppm == 0
+    assert load([system, written(tmp_path, "", "empty.toml")]).max_cost_ppm == 20_000
+    for wrong in ("2", '"200%"', '"two"', "true", '["2%"]'):
+        with pytest.raises(ConfigError, match="max_cost") as raised:
+            load([written(tmp_path, f"max_cost = {wrong}")])
+        assert raised.value.hint == 'write it like max_cost = "2%"'
+
+
+def test_what_is_asked_for_goes_before_the_configuration() -> None:
+    asked, none = Window(0, max_cost_ppm=5), Window(0)
+    assert settings.with_budget(asked, Config(max_cost_ppm=7)).max_cost_ppm == 5
+    assert settings.with_budget(none, Config(max_cost_ppm=0)).max_cost_ppm == 0
+    assert settings.with_budget(none, Config()).max_cost_ppm == config.DEFAULT_MAX_COST_PPM
 
 
 def test_where_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,8 +23,8 @@ static inline __u32 timed_each(__u32 program)
 }
 
 struct own_cost {
-	__u64 ns;      /* of the runs that were timed */
-	__u64 began;   /* the one that is being timed; 0: none is */
-	__u32 to_come; /* runs until the next one that is timed */
-	__u32 padding;
+	__u64 ns;	/* of the runs that were timed */
+	__u64 began;	/* the one that is being timed; 0: none is */
+	__u32 to_come;	/* runs until the next one that is timed */
+	__u32 requests; /* of TIMED_SENT: that were answered */
 };

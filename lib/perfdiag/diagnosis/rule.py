@@ -317,8 +317,8 @@ def _outcomes(
     id: str, needs: tuple[str, str] | None, whole: bool, function: Callable[[Model], Iterable[Outcome]], model: Model
 ) -> Iterable[Outcome]:
     if whole and (one_of := model.one_of("requests")) > 1:
-        reason = f"it needs all connections, and one in {one_of} was followed, to keep the cost low (--max-cost)"
-        return [Silence(id, reason, "give it more: a larger --max-cost, at most 100%")]
+        reason = f"it needs all connections, and one in {one_of} was followed, to keep the cost low"
+        return [Silence(id, reason, "--max-cost 100% follows all")]
     if needs and not model.measured(needs[0]):
         return [Silence(id, needs[1], f"see perfdiag check, feature {needs[0]}")]
     return (outcome if outcome.id else replace(outcome, id=id) for outcome in function(model))

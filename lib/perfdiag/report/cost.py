@@ -36,6 +36,7 @@ def _given_up(model: Model, line: schema.GivenUp) -> contract.GivenUp:
         what=printable(FEATURES.get(line.feature, (line.feature, ""))[0]),
         after_ns=max(0, line.at_ns - model.header.start_ns),
         one_of=line.one_of,
+        per_second=line.per_second,
         share_before=_share(line.cost_ns, line.of_ns),
         share_after=_share(line.cost_after_ns, line.of_after_ns),
     )

@@ -198,6 +198,7 @@ static void write_interval(struct recorder *recorder, uint64_t at, uint64_t thre
 
 	sums_add(sums, recorder->exited_sums);
 	recorder->ran_ns = ran_ns(sums);
+	recorder->ran_at_ns = at;
 	json_open(json, "interval");
 	json_u64(json, "at_ns", at);
 	json_u64(json, "threads", threads);

@@ -18,6 +18,7 @@
 struct costs {
 	uint64_t at_ns, target_ns; /* the CPU time of the target */
 	uint64_t met;		   /* connections */
+	uint64_t requests;
 	uint64_t ns[TIMED_PROGRAMS];
 };
 
@@ -31,6 +32,7 @@ static uint32_t one_of[OPTIONAL_FEATURES], steps, looks;
 static struct {
 	struct budget_step step;
 	uint64_t at_ns; /* 0: none waits for its effect to be known */
+	uint64_t requests_per_second;
 	struct share was;
 } last;
 
@@ -39,12 +41,15 @@ static int read_costs(struct recorder *recorder, struct costs *ret)
 	int fd = bpf_map__fd(recorder->skeleton->maps.own_costs), cpus = libbpf_num_possible_cpus();
 	_cleanup_free_ struct own_cost *values = calloc(cpus > 0 ? cpus : 1, sizeof(*values));
 
+	ret->requests = 0;
 	for (__u32 program = 0; program < TIMED_PROGRAMS; program++) {
 		if (!values || bpf_map_lookup_elem(fd, &program, values))
 			return -1;
 		ret->ns[program] = 0;
-		for (int cpu = 0; cpu < cpus; cpu++)
+		for (int cpu = 0; cpu < cpus; cpu++) {
 			ret->ns[program] += values[cpu].ns * timed_each(program);
+			ret->requests += values[cpu].requests;
+		}
 	}
 	ret->at_ns = now_ns();
 	ret->target_ns = recorder->ran_ns;
@@ -101,6 +106,8 @@ static void write_step(struct recorder *recorder, const struct share *now)
 	json_u64(json, "at_ns", last.at_ns);
 	json_text(json, "feature", names[last.step.feature]);
 	json_u64(json, "one_of", last.step.one_of);
+	if (last.step.by_rate)
+		json_u64(json, "per_second", last.requests_per_second);
 	json_u64(json, "cost_ns", last.was.ns);
 	json_u64(json, "of_ns", last.was.of_ns);
 	if (now) {
@@ -118,45 +125,65 @@ void budget_begin(struct recorder *recorder)
 	read_costs(recorder, &before);
 }
 
+/* What was taken since the last time, of how much; false: nobody knows. */
+static bool measure(struct recorder *recorder, struct costs *took, struct share *share)
+{
+	struct costs now;
+
+	if (read_costs(recorder, &now))
+		return false;
+	took->target_ns = now.target_ns > before.target_ns ? now.target_ns - before.target_ns : 0;
+	took->met = now.met - before.met;
+	took->requests = now.requests > before.requests ? now.requests - before.requests : 0;
+	took->at_ns = now.at_ns - before.at_ns;
+	*share = (struct share){ .of_ns = (now.at_ns - before.at_ns) / LEAST_TARGET };
+	if (took->target_ns > share->of_ns)
+		share->of_ns = took->target_ns;
+	for (int i = 0; i < TIMED_PROGRAMS; i++) {
+		took->ns[i] = now.ns[i] > before.ns[i] ? now.ns[i] - before.ns[i] : 0;
+		share->ns += took->ns[i];
+	}
+	before = now;
+	since_step.ns += share->ns;
+	since_step.of_ns += share->of_ns;
+	return true;
+}
+
 void budget_look(struct recorder *recorder)
 {
 	struct budget_look look = {};
-	struct costs now, took;
+	struct costs took;
 	struct share share;
 
 	/* A snapshot that was torn does not tell what the target has used. */
-	if (!recorder->options.has_max_cost || recorder->ran_ns == before.target_ns || ++looks % LOOKS ||
-	    read_costs(recorder, &now))
+	if (!recorder->options.has_max_cost || recorder->ran_at_ns < before.at_ns || ++looks % LOOKS ||
+	    !measure(recorder, &took, &share))
 		return;
-	took.met = now.met - before.met;
-	took.target_ns = now.target_ns > before.target_ns ? now.target_ns - before.target_ns : 0;
-	share.of_ns = (now.at_ns - before.at_ns) / LEAST_TARGET;
-	if (took.target_ns > share.of_ns)
-		share.of_ns = took.target_ns;
-	for (int i = 0; i < TIMED_PROGRAMS; i++) {
-		took.ns[i] = now.ns[i] > before.ns[i] ? now.ns[i] - before.ns[i] : 0;
-		look.cost_ns += took.ns[i];
-	}
-	before = now;
-	share.ns = look.cost_ns;
-	since_step.ns += share.ns;
-	since_step.of_ns += share.of_ns;
 	write_step(recorder, &share);
-	look.allowed_ns = share.of_ns * recorder->options.max_cost_ppm / PARTS_PER_MILLION;
-	if (look.cost_ns > look.allowed_ns) /* to count connections takes a walk over them */
+	look.cost_ns = share.ns;
+	look.allowed_ns = (double)share.of_ns * recorder->options.max_cost_ppm / PARTS_PER_MILLION;
+	look.requests_per_second = took.requests * NS_PER_SECOND / (took.at_ns ?: 1);
+	/* To count connections takes a walk over them. */
+	if (look.cost_ns > look.allowed_ns || look.requests_per_second > MOST_REQUESTS)
 		describe_features(recorder, &took, &look);
-	if (steps == MOST_STEPS || !budget_choose(&look, &last.step))
+	if (recorder->options.max_cost_ppm == PARTS_PER_MILLION || steps == MOST_STEPS ||
+	    !budget_choose(&look, &last.step))
 		return;
 	steps++;
 	last.at_ns = now_ns();
 	last.was = share;
+	last.requests_per_second = look.requests_per_second;
 	since_step = (struct share){};
 	take_step(recorder, &last.step);
 }
 
 void budget_end(struct recorder *recorder)
 {
+	struct costs took;
+	struct share share;
+
 	write_step(recorder, NULL);
+	measure(recorder, &took, &share);
 }
 
 void budget_write(struct recorder *recorder)

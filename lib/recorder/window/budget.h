@@ -6,6 +6,7 @@
 void budget_begin(struct recorder *recorder);
 /* After a snapshot: gives something up, if it has to. */
 void budget_look(struct recorder *recorder);
-void budget_end(struct recorder *recorder); /* the last step, whose effect nobody looked at */
+/* After the last snapshot: the last step, whose effect nobody looked at, and what was taken since the last look. */
+void budget_end(struct recorder *recorder);
 /* In the footer's "cost": what the programs took since the last step, and of how much. */
 void budget_write(struct recorder *recorder);

@@ -41,12 +41,26 @@ static uint32_t thinned(const struct optional_cost *cost, uint64_t over_ns)
 	return one_of;
 }
 
+/* A part of the connections tells as much, if enough are left. */
+static bool choose_by_rate(const struct budget_look *look, struct budget_step *ret)
+{
+	const struct optional_cost *cost = &look->features[OPTIONAL_REQUESTS];
+	uint32_t one_of = cost->one_of;
+
+	while (one_of && one_of < cost->most_one_of &&
+	       look->requests_per_second / (one_of / cost->one_of) > MOST_REQUESTS)
+		one_of *= 2;
+	*ret = (struct budget_step){ .feature = OPTIONAL_REQUESTS, .one_of = one_of, .by_rate = true };
+	return one_of > cost->one_of;
+}
+
 bool budget_choose(const struct budget_look *look, struct budget_step *ret)
 {
 	const struct optional_cost *best = 0;
 
 	if (look->cost_ns <= look->allowed_ns)
-		return false;
+		return choose_by_rate(look, ret);
+	*ret = (struct budget_step){};
 	for (int i = 0; i < OPTIONAL_FEATURES; i++) {
 		const struct optional_cost *cost = &look->features[i];
 		int turn = turn_of(i, cost), best_turn = best ? turn_of(ret->feature, best) : 0;

@@ -23,13 +23,18 @@ struct optional_cost {
 
 struct budget_look {
 	uint64_t cost_ns, allowed_ns; /* of all programs */
+	uint64_t requests_per_second; /* that are followed */
 	struct optional_cost features[OPTIONAL_FEATURES];
 };
 
 struct budget_step {
 	enum optional_feature feature;
 	uint32_t one_of; /* from now on */
+	bool by_rate;	 /* there are more requests than worth following, whatever they cost */
 };
+
+/* More requests a second tell nothing more: of so many, quantiles are known better than their buckets tell. */
+#define MOST_REQUESTS 20000
 
 /* The next step to keep the budget; false: it is kept, or nothing is left whose loss would win something. */
 bool budget_choose(const struct budget_look *look, struct budget_step *ret);

@@ -260,7 +260,6 @@ int window_record(struct recorder *recorder, int signals)
 	if (err)
 		return err;
 	cost_end(recorder);
-	budget_end(recorder);
 	err = interval_sweep_due(recorder) == UINT64_MAX ? 0 : interval_sweep(recorder);
 	because_end(recorder);
 	err = rows_interval(recorder, true, true) ?: err;
@@ -269,6 +268,7 @@ int window_record(struct recorder *recorder, int signals)
 		recorder->rows_lost++;
 	}
 	events_consume();
+	budget_end(recorder);
 	err = request_sample_one_of() > 1 ? -ENOENT : left_unread_take(recorder); /* those left out look unused */
 	if (err && err != -ENOENT)
 		fprintf(stderr, "warning: requests that nobody has read are not counted: %s\n", strerror(-err));

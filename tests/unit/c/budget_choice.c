@@ -90,6 +90,27 @@ static void a_sample_that_nearly_keeps_the_budget_stays(void)
 	check_step(&look, OPTIONAL_REQUESTS, 0);
 }
 
+static void requests_beyond_a_rate_are_thinned_whatever_they_cost(void)
+{
+	struct budget_look look = costing(0, 0, PERCENT, PERCENT);
+
+	look.requests_per_second = MOST_REQUESTS;
+	CHECK(!budget_choose(&look, &step));
+	look.requests_per_second = 2 * MOST_REQUESTS + 2;
+	check_step(&look, OPTIONAL_REQUESTS, 4);
+	CHECK(step.by_rate);
+	look.requests_per_second = 100 * MOST_REQUESTS;
+	check_step(&look, OPTIONAL_REQUESTS, 8);
+	look.features[OPTIONAL_REQUESTS].one_of = 8;
+	CHECK(!budget_choose(&look, &step)); /* never as a whole */
+	look.features[OPTIONAL_REQUESTS].one_of = 0;
+	CHECK(!budget_choose(&look, &step));
+	look = costing(0, 0, 8 * PERCENT, PERCENT);
+	look.requests_per_second = 100 * MOST_REQUESTS;
+	check_step(&look, OPTIONAL_REQUESTS, 2);
+	CHECK(!step.by_rate);
+}
+
 /* As the recorder does: what is thinned takes as much less. */
 static void take(struct budget_look *look)
 {
@@ -131,6 +152,7 @@ int main(void)
 	RUN(no_more_is_thinned_than_has_to_be);
 	RUN(what_costs_little_stays);
 	RUN(requests_as_a_whole_go_last);
+	RUN(requests_beyond_a_rate_are_thinned_whatever_they_cost);
 	RUN(a_sample_that_nearly_keeps_the_budget_stays);
 	RUN(whatever_it_costs_there_is_an_end);
 	return check_result();

@@ -24,6 +24,15 @@ def is_kept(cost: schema.Cost | None, options: schema.Options) -> bool | None:
     return cost.kept_ns * PARTS_PER_MILLION <= options.max_cost_ppm * cost.kept_of_ns
 
 
+def why_given_up(line: schema.GivenUp, options: schema.Options) -> str:
+    """Return why the recorder took a step."""
+    if line.per_second is not None:
+        return f"{line.per_second:,} requests a second: one connection in {line.one_of} stands for all"
+    ppm = options.max_cost_ppm
+    under = "low" if ppm is None else f"under {budget_text(ppm)} of the target's CPU time (--max-cost)"
+    return f"given up to keep what measuring costs {under}"
+
+
 def last_steps(lines: Sequence[schema.GivenUp]) -> dict[str, schema.GivenUp]:
     """Return the last step of each feature."""
     return {line.feature: line for line in lines}
@@ -31,16 +40,13 @@ def last_steps(lines: Sequence[schema.GivenUp]) -> dict[str, schema.GivenUp]:
 
 def not_measured(recording: Recording, features: Mapping[str, tuple[str, str]]) -> list[NotMeasured]:
     """Return what was given up, wholly or all but a part, since when, and the option that keeps it."""
-    ppm = recording.header.options.max_cost_ppm
-    why = "given up to keep what measuring costs low"
-    if ppm is not None:
-        why = f"given up to keep what measuring costs under {budget_text(ppm)} of the target's CPU time (--max-cost)"
     found = []
     for feature, line in last_steps(recording.given_up).items():
         what, _ = features.get(feature, (feature, ""))
         after = duration(max(0, line.at_ns - recording.header.start_ns))
         part = f"all but one in {line.one_of:,} of {'connections: ' * (feature == REQUESTS)}" if line.one_of else ""
-        fix = "give it more: a larger --max-cost, at most 100%"
+        why = why_given_up(line, recording.header.options)
+        fix = "give it more: a larger --max-cost; 100% keeps all" if line.per_second is None else "--max-cost 100%"
         key = REQUESTS if feature == REQUESTS and not line.one_of else FEATURE
         found.append(NotMeasured(f"{part}{what}, after {after}", why, fix, key))
     return found

@@ -118,6 +118,7 @@ class GivenUp(Line, tag="given_up"):
     of_ns: Nanoseconds  # CPU time of the target in these, at least a tenth of a CPU's: what the budget is a part of
     cost_after_ns: Nanoseconds | None = None  # the same of the two intervals after it; None: there were none
     of_after_ns: Nanoseconds | None = None
+    per_second: Count | None = None  # requests that were followed, if these were too many, and not their cost
 
 
 class ProgramCost(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,6 +45,7 @@ class GivenUp(Part, frozen=True, kw_only=True):
     what: str  # in words
     after_ns: int  # since the window began
     one_of: int  # of so many one is followed from then on; 0: none
+    per_second: int | None = None  # requests, if these were too many, and not their cost
     share_before: float | None  # what the programs took of the target's CPU time just before, and after
     share_after: float | None  # None: not measured
 
