@@ -1,4 +1,4 @@
-"""Event loops that wait for a peer in a call that blocks (NET-PEER-SLOW, LOOP-BLOCKED)."""
+"""Event loops that wait for a peer in a call that blocks (NET-PEER-SLOW, IPC-PEER-SLOW, LOOP-BLOCKED)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from unit.support import Builder
 from unit.support.exchanges import exchange, latency, unread
 from unit.support.judging import finding
 
-MS = 1_000_000
-LOOP, PEER = "LOOP-BLOCKED", "NET-PEER-SLOW"
-UPSTREAM = "peer:10.0.0.7:5432"
+MS, S = 1_000_000, 1_000_000_000
+LOOP, PEER, LOCAL = "LOOP-BLOCKED", "NET-PEER-SLOW", "IPC-PEER-SLOW"
+UPSTREAM, DATABASE = "peer:10.0.0.7:5432", "unix:77:postgres"
 COUNT, DELAY_NS = 128, 60 * MS
 
 
@@ -59,3 +59,33 @@ def test_other_threads_may_block_in_calls() -> None:
     builder.thread("worker", rest="wait.parked")
     builder.row("net.receive", UPSTREAM, durations={"30 ms": 233})
     assert "event loop" not in finding(builder.model(), PEER).headline
+
+
+def asking_beside(turns: int, *, unread_ns: int = 0, inside_ns: int = 4 * S) -> Builder:
+    """Return a server that asks a database on this host, 10 times 400 ms, for few of its requests."""
+    builder = Builder(comm="gunicorn").thread("gunicorn", cpu_user="400 ms", rest="wait.events")
+    builder.row("ipc.unix", DATABASE, durations={"400 ms": 10}).exchange(DATABASE, "connected", {"400 ms": 10})
+    parts = {"cpu.user": 400 * MS, "ipc.unix": inside_ns}
+    whole_ns = sum(parts.values()) + unread_ns
+    builder.reads(COUNT, turns)
+    builder.line(exchange(COUNT, whole_ns, parts, turns=turns, read_delay_ns=unread_ns))
+    builder.line(*unread({("ipc.unix", "ipc.unix"): unread_ns}))
+    builder.line(latency([whole_ns // COUNT] * COUNT))
+    return builder.line(latency([unread_ns // COUNT] * COUNT, "read_delay"))
+
+
+@pytest.mark.parametrize(("unread_ns", "inside_ns"), [(20 * S, 4 * S), (0, 24 * S)])
+def test_requests_wait_with_a_loop_that_asks_at_a_unix_socket_read_or_unread(unread_ns: int, inside_ns: int) -> None:
+    """PostgreSQL was told to be the slow part, though one report in ten asked for it."""
+    first = diagnose(asking_beside(127, unread_ns=unread_ns, inside_ns=inside_ns).model()).findings[0]
+    assert first.id == LOCAL and first.inside and first.severity is Severity.WARNING
+    assert first.headline == (
+        "The event loop waits at a unix socket made by postgres (77) in a blocking call, and all other requests with it"
+    )
+    assert first.remedies[0].text.startswith("do not block in the event loop")
+    assert any("5.0 other requests waited for it" in each.text for each in first.evidence)
+
+
+def test_requests_that_each_wait_in_a_thread_of_their_own_wait_for_the_peer() -> None:
+    for builder in (asking_beside(0, unread_ns=20 * S), asking_beside(127)):
+        assert "event loop" not in finding(builder.model(), LOCAL).headline

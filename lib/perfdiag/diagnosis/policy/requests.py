@@ -22,6 +22,10 @@ class RequestsPolicy(Family):
         1.5,
         "Time of requests for each second that threads slept: from there on, requests wait for sleeps of others.",
     )
+    requests_behind_loop = factor(
+        1,
+        "So many other requests wait on average while an event loop blocks in a call: their number is worth a word.",
+    )
     held_up_ns = duration_ns(
         20_000_000,
         "A shorter delay is a wake-up, not a blocked loop: half of a request's delay must lie in longer ones.",

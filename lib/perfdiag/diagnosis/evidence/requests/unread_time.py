@@ -59,14 +59,31 @@ def hold_readers(model: Model, accounts: Collection[str]) -> bool:
 
 
 def hold_loops(model: Model, accounts: Collection[str]) -> bool:
-    """Return whether requests lie unread because the event loops that read them are themselves in waits of these
-    accounts: in calls that block, where they should wait for whatever comes first."""
+    """Return whether requests wait because the event loops that serve them are themselves in waits of these accounts:
+    in calls that block, where they should wait for whatever comes first."""
     time = model.request_time
     if time is None or not time.by.loop:
         return False
     loops_ns = sum(loop.ns(*accounts) for loop in time.by.loops)
-    unread = _unread_meanwhile_ns(model, time, accounts)
-    return unread >= general_policy.fault_share * time.ns and 2 * loops_ns >= model.ns(*accounts)
+    behind_ns = behind_loops_ns(model, accounts)
+    return behind_ns >= general_policy.fault_share * time.ns and 2 * loops_ns >= model.ns(*accounts)
+
+
+def behind_loops_ns(model: Model, accounts: Collection[str]) -> float:
+    """Return for how long requests waited behind event loops that were in waits of these accounts: unread, or read
+    before, where all that wait with a thread have its time and only one of them asked for that."""
+    time = model.request_time
+    if time is None:
+        return 0.0
+    inside = sum(
+        part.sum_ns
+        for each in model.exchanges
+        if each.served
+        for part in each.line.accounts
+        if part.account in accounts
+    )
+    several = max(0, inside - sum(loop.ns(*accounts) for loop in time.by.loops))
+    return _unread_meanwhile_ns(model, time, accounts) + several
 
 
 def _unread_meanwhile_ns(model: Model, time: RequestTime, accounts: Collection[str]) -> float:

@@ -11,6 +11,7 @@ from perfdiag.diagnosis.evidence.local.slow_peers import had_nothing_to_answer, 
 from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.pipelines import UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
+from perfdiag.diagnosis.evidence.requests.blocking_calls import Holding, holding
 from perfdiag.diagnosis.evidence.requests.fast_answers import is_fast_server
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import cpu_ns, subject
@@ -55,7 +56,9 @@ OTHER_END = "'s other end"
     " writer that waits for room always waits for a slow reader. Among processes of the target, the"
     " working stage is the one that waits at most a quarter of its time and half as much as any other; it"
     " is a fault if that stage sleeps and others have asked it for something. A process at the other end of a socket is"
-    " looked at while it is waited for, and so is whom that waits for: what they are in then is the cause.",
+    " looked at while it is waited for, and so is whom that waits for: what they are in then is the cause. If an"
+    " event loop's own thread waits there, all its other requests wait with it: then the call that blocks is the"
+    " fault.",
     alternatives="A worker that reads its jobs from a pipe or socket looks like a client of a slow server. If"
     " nothing arrived at all, nothing was asked for, or only acknowledgements were sent, the finding"
     " does not decide, unless the waits are inside requests: there nobody waits for jobs. A target that"
@@ -134,6 +137,8 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     owed, work = writes or in_request, of_waits(model, rows)
     may_feed = not owed and (not asked or _may_feed(model, rows, work))
     does, spot = _does_slowly(rows, writes=writes), _spot(rows)
+    if slow and (held := holding(model, rows, f"at {_place(model, rows, waker)}")):
+        return _of_a_loop(model, rows, held, work, measure, evidence)
     known = slow_by_its_work(model, rows, work, spot, does, may_feed=may_feed) if slow and (asked or owed) else None
     if slow and (known or may_feed):
         return known or _work_or_answer(model, rows, waker, work, measure, asked=asked)
@@ -161,6 +166,26 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         alternatives=[] if writes or in_request else ["a worker that waits for its next job"],
         verify=_check(model, whole, f"for {who}{where}", writes=writes),
         others=_others(rows, waker),
+    )
+
+
+def _of_a_loop(
+    model: Model, rows: list[Row], held: Holding, work: PeerWork | None, measure: str, evidence: list[Evidence]
+) -> Finding:
+    """Return the finding of a thread that reads requests and waits itself: whoever is slow, others need not wait."""
+    whole, does = together(rows), meanwhile(work).removeprefix(":")
+    claim = f"{held.headline}: half of {duration(whole.sum_ns)} is in waits of {about(typical_ns(whole))}.{held.claim}"
+    return conclude(
+        model,
+        claims_of(rows),
+        headline=held.headline,
+        claim=f"{claim} Meanwhile{does}." if does else claim,
+        mechanism=Mechanism.SLOW,
+        severity=fault(model, whole.sum_ns),
+        evidence=[*evidence, *held.evidence],
+        remedies=[held.remedy, *([work.remedy] if work and not work.is_idle else []), fix(measure)],
+        verify=shorter(model, "waits of the event loop there", typical_ns(whole), network_policy.slow_answer_ns),
+        inside=True,
     )
 
 

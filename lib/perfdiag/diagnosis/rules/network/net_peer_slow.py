@@ -1,6 +1,6 @@
 """NET-PEER-SLOW: the target waits for a peer, because the peer is slow or because it is asked often."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import fewer, measured, shorter
@@ -26,13 +26,13 @@ from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.network.waits_for_the_end import waits_for_the_end
 from perfdiag.diagnosis.evidence.peers import ACCOUNTS, Connections, connections_of, lost_between, peer_of
-from perfdiag.diagnosis.evidence.requests.unread_time import hold_loops, hold_readers
+from perfdiag.diagnosis.evidence.requests.blocking_calls import holding
 from perfdiag.diagnosis.evidence.silent_ends import nothing_came, silent
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, rule
+from perfdiag.diagnosis.rule import Confidence, Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     brief,
@@ -48,11 +48,6 @@ from perfdiag.diagnosis.significance import (
 )
 from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.request_time import PEERS
-
-_DO_NOT_BLOCK = fix(
-    "do not wait for it in the thread that reads requests: make the call without blocking, or in another thread"
-)
-_AWAIT = fix("do not block in the event loop: await the call, or make it in a worker thread")
 
 
 @rule(
@@ -150,12 +145,12 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     if other := _given_up(model, found) or _silent(model, found, sent, group, work):
         return other
     severity, claim, remedies, mechanism, headline = judged(model, found)
-    holds = _holding(model, found, group) if found.slow else None
+    holds = holding(model, group, f"for {brief(found.name)}") if found.slow else None
     if found.slow and not holds and (known := _told_by_its_work(model, found, group, work)):
         return known
     if holds:
-        headline, claim, remedies = holds[0], claim + holds[1], [holds[2], *remedies]
-    evidence = [*_evidence(found, sent), *idle_evidence(work)]
+        headline, claim, remedies = holds.headline, claim + holds.claim, [holds.remedy, *remedies]
+    evidence = [*_evidence(found, sent), *(holds.evidence if holds else ()), *idle_evidence(work)]
     hanging = [thread for thread, wait in still_waiting(model, *ACCOUNTS) if wait.object in keys]
     if hanging:
         claim += f" {len(hanging)} of the threads still waited at the end."
@@ -211,25 +206,6 @@ def _evidence(found: PeerWaits, sent: Datagrams) -> list[Evidence]:
         sent_again = f"{found.repeated:,} segments retransmitted"
         evidence.append(Evidence(sent_again, float(found.repeated), "count", "tcp_retransmit_skb"))
     return evidence
-
-
-def _holding(model: Model, found: PeerWaits, group: list[Row]) -> tuple[str, str, Remedy] | None:
-    """Return headline, claim and remedy of waits that hold up all requests, by who waits; None if they do not."""
-    if _holds(model, group, hold_loops):
-        headline = f"The event loop waits for {brief(found.name)} in a blocking call, and all other requests with it"
-        claim = " The event loop's own thread waits: until it is back, it reads and answers no other request."
-        return headline, claim, _AWAIT
-    if _holds(model, group, hold_readers):
-        headline = f"Requests lie unread while their reader waits for {brief(found.name)}"
-        claim = " That is part of no request: all of them wait until the thread that reads them is back."
-        return headline, claim, _DO_NOT_BLOCK
-    return None
-
-
-def _holds(model: Model, group: list[Row], hold: Callable[[Model, set[str]], bool]) -> bool:
-    accounts = {row.account for row in group}
-    most = total_ns(group) >= network_policy.readers_peer_share * model.ns(*accounts)
-    return most and hold(model, accounts)
 
 
 def _given_up(model: Model, found: PeerWaits) -> Finding | None:
