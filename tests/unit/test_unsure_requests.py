@@ -8,7 +8,7 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Mechanism, Severity
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
-from perfdiag.render.requests import _served
+from perfdiag.render.requests import served_line
 from perfdiag.report import assembly
 
 from unit.support import Builder
@@ -50,6 +50,6 @@ def test_most_of_them_are_requests(unsure: int) -> None:
 def test_they_are_counted_and_said() -> None:
     model = sleeping(3, untimed=7)
     [request] = assembly.make(model, diagnose(model), Config()).requests
-    said = _served(request)
+    said = served_line(request)
     assert (request.untimed, request.unsure) == (7, 3)
     assert "7 messages not timed" in said and "3 may be acknowledgements" in said
