@@ -242,3 +242,27 @@ def test_threads_for_which_there_was_no_room_are_not_taken_for_one() -> None:
 def test_names_of_others_are_shown_escaped(name: str) -> None:
     builder = meanwhile(asking(), "cpu.user", 5.5, root_comm=name)
     assert finding(builder.model(), NET).headline.isprintable()
+
+
+def by_backends(met: str) -> Builder:
+    """Ten processes that each answer a part of the calls and end; some were met on a CPU, under a name."""
+    builder = asking("ipc.unix", UNIX)
+    for pid in range(80, 90):
+        place = {"account": "ipc.unix", "object": UNIX, "peer_pid": pid, "peer_comm": ""}
+        meanwhile(builder, "wait.timer", 0.55, root_pid=0, root_comm="", root_tid=pid, **place)
+    for pid in range(80, 90, 2):
+        builder.row("runq.busy", f"task:{pid}:{met}", "1 ms")
+    return builder
+
+
+def test_processes_that_have_ended_have_the_name_under_which_they_were_met_on_a_cpu() -> None:
+    """PostgreSQL's backends were "several processes", with a remedy for "(80), (81), (82) and 7 more"."""
+    found = finding(by_backends("backend").model(), IPC)
+    assert found.headline == "backend (10 processes) answer slowly: they sleep"
+    assert found.remedies[0].text == "do not sleep in backend (10 processes) while somebody waits"
+
+
+def test_processes_of_which_no_name_is_known_are_not_listed_by_number() -> None:
+    found = finding(by_backends("").model(), IPC)
+    assert found.headline == "Several processes answer slowly: they sleep"
+    assert found.remedies[0].text == "do not sleep in several processes while somebody waits"

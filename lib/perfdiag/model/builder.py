@@ -103,7 +103,9 @@ def build(recording: Recording) -> Model:
         coverage=coverage.measure(recording, threads, accounts, stacks, busy_ns(accounts)),
         not_measured=coverage.not_measured(recording, facts),
         chains=chains,
-        peer_waits=peer_waits(recording.peer_waits, names.resolve),
+        peer_waits=peer_waits(
+            recording.peer_waits, names.resolve, (line.object for line in recording.details.values())
+        ),
         failed_calls=[
             msgspec.structs.replace(line, object=names.resolve(line.object) if line.object else "")
             for line in recording.failed_calls

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key
-from perfdiag.common.text import named
+from perfdiag.common.text import named, printable
 from perfdiag.diagnosis.significance import plain
 from perfdiag.model.waits.peer_waits import PeerWait
 
@@ -27,7 +27,7 @@ class Doer:
     @property
     def name(self) -> str:
         """Its name, or that of whose thread or child it was: "python3 (18958)"."""
-        return plain(named(self.comm, self.pid))
+        return plain(named(self.comm, self.pid)) if self.comm else f"process {self.pid}"
 
     @property
     def who(self) -> str:
@@ -58,7 +58,15 @@ class Part:
         """That one, or those, in words."""
         if self.doer:
             return self.doer.who
-        return SEVERAL if all(map(_threads_of_one_name, self.lines)) else _UNKNOWN
+        doers = list(map(_threads_of_one_name, self.lines))
+        return crowd_of([(doer.pid, doer.comm) for doer in doers if doer]) if all(doers) else _UNKNOWN
+
+
+def crowd_of(processes: Sequence[tuple[int, str]]) -> str:
+    """Return several processes in words: "postgres (16 processes)" where all whose name is known have the same."""
+    names = {comm for _, comm in processes if comm}
+    number = len({pid for pid, _ in processes})
+    return f"{plain(printable(names.pop()))} ({number} processes)" if len(names) == 1 and number > 1 else SEVERAL
 
 
 def root_of(each: PeerWait) -> str:
@@ -109,6 +117,8 @@ def _threads_of_one_name(each: PeerWait) -> Doer | None:
     line = each.line
     if line.root_pid:
         return Doer(line.root_pid, line.root_comm, (line.root_pid, line.root_comm) == (line.peer_pid, line.peer_comm))
+    if line.root_tid == line.peer_pid:  # the process itself has ended, as a worker for each connection does
+        return Doer(line.peer_pid, line.peer_comm, True)
     # Without a thread: the recorder had no room to tell them apart.
     return Doer(line.peer_pid, line.peer_comm, True, has_ended=True) if line.root_tid else None
 

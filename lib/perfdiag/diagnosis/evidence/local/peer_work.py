@@ -16,6 +16,7 @@ from perfdiag.diagnosis.evidence.local.peer_parts import (
     SEVERAL,
     Doer,
     Part,
+    crowd_of,
     doer_of_most,
     ns_of,
     parts_of,
@@ -48,6 +49,7 @@ class PeerWork:
     by_root: dict[str, int]  # the rest by account, the longest first
     parts: Sequence[Part]  # the same by who it was; in front whose the first account mostly was
     peer: Doer | None  # who ended most of the waits, None: several
+    crowd: str  # these, in words
     function: str  # in which the first part mostly was, "" if no stack tells
 
     @property
@@ -81,12 +83,12 @@ class PeerWork:
     @property
     def waits_itself(self) -> str:
         """That it did nothing: "cache (77) waits for events itself"."""
-        return f"{self.peer.name} waits for events itself" if self.peer else "several processes wait for events"
+        return f"{self.peer.name} waits for events itself" if self.peer else f"{self.crowd} wait for events"
 
     @property
     def name(self) -> str:
         """That process, in words."""
-        return self.subject.name if self.subject else SEVERAL
+        return self.subject.name if self.subject else self.crowd
 
     def says(self, who: str) -> str:
         """Return what it does, under its name or "it": "it sleeps", "it waits for store (88), which sleeps", "behind
@@ -138,8 +140,8 @@ class PeerWork:
         ended = first.doer is not None and first.doer.has_ended
         text = STARTS if ended else DOING.get(self.first, WAITS).remedy
         pid = self.others[0].pid if self.others else first.lines[0].line.peer_pid
-        several = [each.name for each in self.others] or [first.who]
-        who = first.who if first.doer else first_of(several, _SEVERAL_NAMED)
+        several = [each.name for each in self.others if each.comm]
+        who = first.who if first.who != SEVERAL or not several else first_of(several, _SEVERAL_NAMED)
         return fix(
             text.format(
                 who=who,
@@ -197,6 +199,7 @@ def _work(model: Model, places: set[tuple[str, str]], whole_ns: int, only: Colle
         by_root=by_root,
         parts=parts,
         peer=peer_of_most(known),
+        crowd=crowd_of([(each.line.peer_pid, each.line.peer_comm) for each in known]),
         function=function_of(model, parts[0]) if parts else "",
     )
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.fix_checks import shorter
 from perfdiag.diagnosis.evidence.local.peer_doing import agreeing
+from perfdiag.diagnosis.evidence.local.peer_parts import SEVERAL
 from perfdiag.diagnosis.evidence.local.peer_work import PeerWork
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME
 from perfdiag.diagnosis.evidence.target import subject
@@ -126,4 +127,5 @@ def with_work(
 def _does_slowly(work: PeerWork, does: str) -> str:
     if work.subject:
         return f"{work.name} {does}: {work.says('it')}"
-    return f"{work.name.capitalize()} {agreeing(does, None)}: {work.says('they')}"
+    who = SEVERAL.capitalize() if work.name == SEVERAL else work.name
+    return f"{who} {agreeing(does, None)}: {work.says('they')}"
