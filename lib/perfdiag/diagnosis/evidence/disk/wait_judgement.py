@@ -7,6 +7,7 @@ from perfdiag.diagnosis.evidence.disk.backing_disks import Requests, device_of
 from perfdiag.diagnosis.evidence.disk.disk_waits import FLUSH, READ, Case, Kind, case_of, without_cpus
 from perfdiag.diagnosis.evidence.disk.erasures import erased
 from perfdiag.diagnosis.evidence.disk.flushed_files import flushed_files
+from perfdiag.diagnosis.evidence.disk.freed_blocks import discarding
 from perfdiag.diagnosis.evidence.disk.journal_waits import JournalWait, journal_wait
 from perfdiag.diagnosis.evidence.disk.layers import Layer, layer_of
 from perfdiag.diagnosis.evidence.disk.other_users import LIMIT, Neighbours, neighbours
@@ -88,6 +89,8 @@ def _nameless(model: Model, kind: Kind) -> Silence | None:
 
 
 def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
+    if freed := discarding(model, kind, case):
+        return freed
     if journal := _journal_wait(model, kind, case):
         return _of_journal(model, kind, case, journal)
     slow = slow_requests(model, kind, case)

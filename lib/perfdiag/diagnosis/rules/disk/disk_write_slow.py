@@ -13,7 +13,8 @@ rule(
     meaning=(
         "Threads wait for blocks to be written: direct or synchronous writes, or a file system with a full journal. A"
         " fault if the disk's writes are slower than usual for such a disk, or if the wait is longer than its requests"
-        " explain. Otherwise it is a profile."
+        " explain. Otherwise it is a profile. Threads that delete or empty files may wait there until the disk has"
+        " discarded the blocks (mount option discard): the finding says so."
     ),
     measured=MEASURED,
     alternatives="An I/O limit (DISK-THROTTLED), a full queue (DISK-QUEUEING), a slow member of an array"
