@@ -61,8 +61,7 @@ static __always_inline void keep_error(const struct connection *connection, __u6
 	if (!failed)
 		return;
 	failed->at = bpf_ktime_get_ns();
-	failed->call = call;
-	failed->error = status;
+	failed->what = (struct failure){ .call = call, .error = status };
 	failed->minor = 0;
 	failed->kind = ARGUMENT_NONE;
 	failed->object = connection->object;

@@ -6,9 +6,8 @@
  * COST    100 ns for every system call of the host, most of it the tracepoint itself (getppid() takes 164 ns without it,
  *         267 with it): taken away for good as soon as one CPU returns from more than 100,000 calls a second.  A look-up
  *         for each that fails or times out.
- * CANNOT  see that another thread or process sleeps for a call that failed, or a try that no second one follows; what
- *         went wrong without a call that failed, such as an answer that says no.  Of several calls that failed before a
- *         sleep the last one counts.
+ * CANNOT  see that another thread sleeps for a call that failed, or a try that no second one follows.  Of several calls
+ *         that failed before a sleep the last one counts.
  */
 #include <linux/errno.h>
 #include "core/own_costs.bpf.h"
@@ -19,19 +18,10 @@
 #define ERESTARTSYS 512 /* the first of those that no program ever sees */
 #define MANY_CALLS 131072
 #define MANY_CALLS_NS 1310720000ULL /* 100,000 a second: a hundredth of a CPU */
-#define SHORTEST_SLEEP_NS 1000000ULL
 
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u8 call_arguments[512]; /* enum argument_kind, and the place */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 512);
-	__type(key, struct failed_call_key);
-	__type(value, struct failed_call_sum);
-} failed_calls SEC(".maps");
 
 static bool told_many;
 
@@ -151,8 +141,7 @@ static __always_inline void keep_failed(struct task_struct *task, struct call *c
 	if (!failed || (failed->at && !failed->minor && is_minor(error)))
 		return;
 	failed->at = bpf_ktime_get_ns();
-	failed->call = call_object(call);
-	failed->error = error;
+	failed->what = (struct failure){ .call = call_object(call), .error = error };
 	failed->minor = is_minor(error);
 	read_argument(failed, task, call);
 }
@@ -172,36 +161,12 @@ static __always_inline void book_sleep(struct task_struct *task, struct call *ca
 	struct failed_call *failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
 	struct record *record = failed && failed->at ? record_of(task) : NULL;
 	__u64 ns = record ? bpf_ktime_get_ns() - record->waited_since : 0;
-	struct failed_call_key key = {};
-	struct failed_call_sum *sum;
 
 	/* The last wait may be older than that failure, or another call's: a poll with a timeout of 0 does not wait. */
 	if (!record || record->waited_since < failed->at || record->last_syscall != (__u32)call->number ||
 	    (record->account != ACCOUNT_WAIT_TIMER && record->account != ACCOUNT_WAIT_PARKED) || ns < SHORTEST_SLEEP_NS)
 		return;
-	__builtin_memcpy(key.comm, task->comm, sizeof(key.comm));
-	key.call = failed->call;
-	key.error = failed->error;
-	failed->at = 0;
-	if (failed->slept_for != failed->call || failed->slept_error != failed->error) {
-		failed->slept_for = failed->call;
-		failed->slept_error = failed->error;
-		failed->slept_ns = ns;
-		return;
-	}
-	sum = FIND_OR_MAKE(failed_calls, &key, COUNTER_FAILED_CALLS_FULL, NULL);
-	if (!sum)
-		return;
-	__sync_fetch_and_add(&sum->sleeps, failed->slept_ns ? 2 : 1);
-	__sync_fetch_and_add(&sum->ns, ns + failed->slept_ns);
-	sum->tgid = record->tgid;
-	if (failed->slept_ns > ns)
-		ns = failed->slept_ns;
-	if (ns > sum->max_ns) { /* two can race: tolerated, as in ADD_SHARED() */
-		sum->max_ns = ns;
-		sum->longest = *failed;
-	}
-	failed->slept_ns = 0;
+	book_try(failed, task->comm, record->tgid, ns);
 }
 
 static __always_inline int note_end(long result)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a thread tried last, and did not get: a system call that failed, or an answer that is an error. */
+/* What a thread tried last, and did not get: a call that failed, an answer that is an error, a child that ended so. */
 #pragma once
 #include "core/maps.bpf.h"
+
+#define SHORTEST_SLEEP_NS 1000000ULL
 
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -9,6 +11,14 @@ LEDGER_SHARED struct {
 	__type(key, int);
 	__type(value, struct failed_call);
 } last_failed SEC(".maps");
+
+LEDGER_SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 512);
+	__type(key, struct failed_call_key);
+	__type(value, struct failed_call_sum);
+} failed_calls SEC(".maps");
 
 /* Room for what has just failed; NULL: there is none, or the task is not of the target. */
 static __always_inline struct failed_call *failed_of(struct task_struct *task)
@@ -31,6 +41,41 @@ static __always_inline void forget_tries(struct task_struct *task, __u64 call)
 	if (!task->bpf_storage)
 		return;
 	failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
-	if (failed && failed->at && failed->call == call)
+	if (failed && failed->at && failed->what.call == call && !failed->what.ended)
 		failed->at = 0;
+}
+
+static __always_inline bool is_same(const struct failure *one, const struct failure *other)
+{
+	const __u64 *words = (const __u64 *)one, *others = (const __u64 *)other;
+
+	return words[0] == others[0] && words[1] == others[1] && words[2] == others[2] && words[3] == others[3];
+}
+
+/* Who tries in vain sleeps, or has somebody of that name sleep: after the same a second time, that is why. */
+static __always_inline void book_try(struct failed_call *failed, const char *comm, __u32 tgid, __u64 ns)
+{
+	struct failed_call_key key = { .what = failed->what };
+	struct failed_call_sum *sum;
+
+	__builtin_memcpy(key.comm, comm, sizeof(key.comm));
+	failed->at = 0;
+	if (!is_same(&failed->slept_for, &failed->what)) {
+		failed->slept_for = failed->what;
+		failed->slept_ns = ns;
+		return;
+	}
+	sum = FIND_OR_MAKE(failed_calls, &key, COUNTER_FAILED_CALLS_FULL, NULL);
+	if (!sum)
+		return;
+	__sync_fetch_and_add(&sum->sleeps, failed->slept_ns ? 2 : 1);
+	__sync_fetch_and_add(&sum->ns, ns + failed->slept_ns);
+	sum->tgid = tgid;
+	if (failed->slept_ns > ns)
+		ns = failed->slept_ns;
+	if (ns > sum->max_ns) { /* two can race: tolerated, as in ADD_SHARED() */
+		sum->max_ns = ns;
+		sum->longest = *failed;
+	}
+	failed->slept_ns = 0;
 }

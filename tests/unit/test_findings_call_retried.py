@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,7 +16,7 @@ from perfdiag.report.assembly import make
 
 from unit.support import Builder
 from unit.support.exchanges import named_call
-from unit.support.judging import finding, silence
+from unit.support.judging import assert_headline, finding, silence
 from unit.support.queued_requests import requests
 
 ID = "CALL-RETRIED"
@@ -119,6 +120,13 @@ def test_how_many_answers_are_errors_is_told_where_it_is_known() -> None:
     assert finding(builder.model(), ID).claim.startswith("429 (30 of 40 answers): the server limits")
 
 
+def test_of_long_names_a_headline_has_what_is_asked() -> None:
+    line = msgspec.structs.replace(refused("429", request="GET /" + 50 * "x"), object=f"peer:{'2001:db8:' * 4}1:8080")
+    found = finding(sleeping(failed_ms=1).line(line).model(), ID)
+    assert_headline(found.headline)
+    assert "is answered with 429" in found.headline
+
+
 @pytest.mark.parametrize("status", ["404", "409", "MOVED"])
 def test_an_answer_that_may_do_no_harm_is_no_fault(status: str) -> None:
     found = finding(sleeping(failed_ms=1).line(refused(status)).model(), ID)
@@ -131,6 +139,72 @@ def test_an_error_without_a_word_that_is_known_has_none() -> None:
         "answers GET with an error"
         in finding(sleeping(failed_ms=1).line(refused("OTHER", request="GET")).model(), ID).headline
     )
+
+
+def script(*lines: schema.FailedCall) -> Builder:
+    """Return a shell that waits for its children, each of which sleeps for a second."""
+    builder = Builder(window="10 s").thread("sh", pid=100, cpu_user="20 ms", wait_child="9 s")
+    builder.thread("sleep", pid=200, wait_timer="8 s")
+    for line in lines:
+        builder.line(line)
+    return builder
+
+
+def child(command: str, exit_status: int = 1, *, ms: int = 8000, **cause: Any) -> schema.FailedCall:
+    """Return sleeps of children of a shell that followed a child that had failed."""
+    ended = {"command": command, "exit_code": exit_status << 8}
+    return schema.FailedCall("sleep", 100, ms // 1000, ms * 1_000_000, 1_000_000_000, **ended, **cause)
+
+
+@pytest.mark.parametrize(
+    ("line", "told", "remedy"),
+    [
+        (child("mkdir"), "mkdir ends with status 1", "by hand"),
+        (
+            child("mkdir", call="syscall:mkdir", error=errno.EEXIST, file="lock"),
+            "mkdir ends with status 1 (mkdir() of lock: EEXIST)",
+            "find who made it",
+        ),
+        (
+            child("curl", 22, request="GET /ready", status="503", object="peer:10.0.0.5:80"),
+            "curl ends with status 22 (GET /ready: 503)",
+            "Retry-After",
+        ),
+    ],
+)
+def test_a_child_that_fails_before_a_sleep_is_told(line: schema.FailedCall, told: str, remedy: str) -> None:
+    found = finding(script(line).model(), ID)
+    assert found.severity is Severity.WARNING
+    assert found.headline == f"{told}, and sh sleeps before it tries again (8 times)"
+    assert remedy in found.remedies[0].text and dict(found.claims) == {"wait.timer": 8_000_000_000}
+
+
+def test_a_child_is_told_by_its_signal() -> None:
+    line = msgspec.structs.replace(child("job"), exit_code=11)
+    assert finding(script(line).model(), ID).headline.startswith("job is ended by SIGSEGV, and sh")
+
+
+def test_where_only_some_causes_were_seen_the_child_is_one() -> None:
+    cause = child("mkdir", ms=2000, call="syscall:mkdir", error=errno.EEXIST, file="lock")
+    found = finding(script(child("mkdir", ms=6000), cause).model(), ID)
+    assert "(mkdir() of lock: EEXIST)" in found.headline and "(8 times)" in found.headline
+
+
+def test_children_are_followed_also_where_calls_are_not() -> None:
+    model = script(child("mkdir")).model()
+    assert model.footer is not None
+    footer = msgspec.structs.replace(model.footer, calls_watched_until_ns=model.header.start_ns + 1_000_000_000)
+    found = finding(dataclasses.replace(model, footer=footer), ID)
+    assert not any("watched" in each for each in found.limits), found.limits
+
+
+@pytest.mark.parametrize("command", ["grep", "[", "pgrep"])
+def test_a_condition_that_is_not_met_yet_is_no_fault(command: str) -> None:
+    assert finding(script(child(command)).model(), ID).severity is Severity.INFO
+
+
+def test_sleep_that_mostly_follows_no_failure_of_a_child_is_not_due_to_one() -> None:
+    assert found_in(script(child("mkdir", ms=3000))) is None
 
 
 def test_sleep_that_follows_no_failure_is_not_due_to_one() -> None:

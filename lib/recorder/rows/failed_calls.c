@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sleeps that followed a system call that had failed, or an answer that was an error (bpf/wait/failed_call.bpf.c). */
+/* Sleeps that followed a call that had failed, an answer that was an error, or a child that had (failed_tries.bpf.h). */
 #define _GNU_SOURCE
 #include <bpf/libbpf.h>
 #include <netinet/in.h>
@@ -39,17 +39,22 @@ static void write_address(struct json *json, const char *argument)
 static void write_failed_call(struct recorder *recorder, const struct failed_call_key *key,
 			      const struct failed_call_sum *sum)
 {
+	const struct failure *what = &key->what;
 	struct json *json = &recorder->json;
 
 	json_open(json, "failed_call");
 	json_bytes(json, "comm", key->comm, strnlen(key->comm, COMM_BYTES));
 	json_u64(json, "pid", sum->tgid);
-	if (OBJECT_KIND(key->call) == OBJECT_REQUEST) {
-		request_name_write(recorder, "request", (__u32)OBJECT_ID(key->call));
-		status_write(json, "status", key->error);
-	} else {
-		object_write(recorder, "call", key->call);
-		json_u64(json, "error", key->error);
+	if (what->ended) {
+		json_bytes(json, "command", what->command, strnlen(what->command, COMM_BYTES));
+		json_u64(json, "exit_code", what->ended);
+	}
+	if (OBJECT_KIND(what->call) == OBJECT_REQUEST) {
+		request_name_write(recorder, "request", (__u32)OBJECT_ID(what->call));
+		status_write(json, "status", what->error);
+	} else if (what->call) {
+		object_write(recorder, "call", what->call);
+		json_u64(json, "error", what->error);
 	}
 	if (sum->longest.object)
 		object_write(recorder, "object", sum->longest.object);

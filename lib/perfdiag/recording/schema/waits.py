@@ -76,14 +76,14 @@ class PeerWait(Line, tag="peer_wait"):
 
 class FailedCall(Line, tag="failed_call"):
     """Sleeps of a millisecond and more of threads of one name, each of which followed a system call that had failed,
-    or an answer that was an error.
+    an answer that was an error, or a child that had failed: the sleep of its parent, or of another child.
 
     A second view, as Because is. The last failed call since the sleep before counts, if the thread failed in the same
     before another sleep; one that often fails without any harm (no such file) does not count behind another.
     """
 
-    comm: Comm
-    pid: Count  # of one of them
+    comm: Comm  # who slept: threads of that name, or children of `pid`
+    pid: Count  # of one of them, or of who tried
     sleeps: Count
     sum_ns: Nanoseconds
     max_ns: Nanoseconds
@@ -93,6 +93,8 @@ class FailedCall(Line, tag="failed_call"):
     file: Object = ""  # or the last component of its path
     request: RequestName = ""  # instead of a call: what was asked of that peer
     status: Word = ""  # and the answer, as in Answer
+    command: Comm = ""  # of a child of `pid` that ended so; the others tell why, where that is known
+    exit_code: Count = 0  # as of wait(2)
 
 
 class Stack(Line, tag="stack"):

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfdiag.common.by_key import sums_by_key
+import msgspec
+
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.idle.failures import Failure, call_of, failure_of
 from perfdiag.diagnosis.policy import idle_policy
@@ -29,7 +31,7 @@ class FailedTries:
         sleep after such a failure, where it may do no harm."""
         if self.failure.expected:
             return f"Threads sleep, mostly after {self.failure.before}"
-        return f"{self.failure.now}, and threads sleep before they {self.failure.again}"
+        return f"{self.failure.now}, and {self.failure.sleepers}"
 
     def text(self, code: str) -> str:
         """Return how many sleeps in some code, if that is known, followed such a failure, and how long they were."""
@@ -45,16 +47,36 @@ def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries |
     """
     for account in (TIMER, PARKED):
         slept = sums_by_key((thread.comm, thread.ns(account)) for thread in threads)
-        lines = [each for each in model.failed_calls if each.comm in slept and call_of(each) != "connect"]
+        lines = [
+            each
+            for each in _children_together(model.failed_calls)
+            if each.comm in slept and (each.command or call_of(each) != "connect")
+        ]
         best = max(lines, key=lambda each: (each.sum_ns, each.call), default=None)
         if best is None:
             continue
         # Threads that share a name share its lines: what others slept may be all that followed failures.
         others_ns = sum(thread.ns(account) for thread in model.threads if thread.comm == best.comm) - slept[best.comm]
-        watched = watched_part(model)
+        watched = 1.0 if best.command else watched_part(model)
         if 0 < idle_policy.failed_tries_share * slept[best.comm] * watched <= best.sum_ns - others_ns * watched:
             return _found(model, best, account, slept[best.comm])
     return None
+
+
+def _children_together(lines: Sequence[schema.FailedCall]) -> list[schema.FailedCall]:
+    """Return the lines, those of children that end alike as one: why they did is known where calls were watched."""
+    children = groups_by_key(
+        ((each.comm, each.pid, each.command, each.exit_code), each) for each in lines if each.command
+    )
+    return [each for each in lines if not each.command] + [
+        msgspec.structs.replace(
+            max(alike, key=lambda each: (bool(each.call or each.status), each.sum_ns)),
+            sleeps=sum(each.sleeps for each in alike),
+            sum_ns=sum(each.sum_ns for each in alike),
+            max_ns=max(each.max_ns for each in alike),
+        )
+        for alike in children.values()
+    ]
 
 
 def _watched_ns(model: Model) -> int | None:
@@ -80,6 +102,6 @@ def _found(model: Model, line: schema.FailedCall, account: str, slept_ns: int) -
         line=line,
         failure=failure_of(model, line),
         account=account,
-        ns=min(slept_ns, round(line.sum_ns / watched_part(model))),
-        watched_ns=_watched_ns(model),
+        ns=min(slept_ns, round(line.sum_ns / (1.0 if line.command else watched_part(model)))),
+        watched_ns=None if line.command else _watched_ns(model),
     )

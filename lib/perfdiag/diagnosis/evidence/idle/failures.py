@@ -1,14 +1,42 @@
-"""What fails before threads sleep, in words: a system call, or a question that is answered with an error."""
+"""What fails before threads sleep, in words: a system call, a question that is answered with an error, or a child."""
 
+import signal
 from dataclasses import dataclass
 
 from perfdiag.common.text import printable
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import shown_pid
 from perfdiag.diagnosis.evidence.idle import call_errors
 from perfdiag.diagnosis.evidence.requests import error_statuses
+from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_HEADLINE
 from perfdiag.diagnosis.significance import brief, plain
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
+
+_SIGNALS = 0x7F
+_LONGEST_NAMES = 50  # of a peer and what it is asked, in a headline
+# Programs that scripts ask whether something is so, and that say no by their status.
+_CONDITIONS = frozenset(
+    [
+        "[",
+        "cmp",
+        "diff",
+        "egrep",
+        "false",
+        "fgrep",
+        "find",
+        "getent",
+        "grep",
+        "kill",
+        "ls",
+        "mountpoint",
+        "pgrep",
+        "pidof",
+        "stat",
+        "test",
+        "which",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -17,7 +45,8 @@ class Failure:
 
     now: str  # "bind() of 10.0.0.1:80 fails (EADDRNOTAVAIL)"
     before: str  # "bind() of 10.0.0.1:80 failed (EADDRNOTAVAIL)"
-    again: str  # what follows the sleep: "try again"
+    short: str  # "bind() of 10.0.0.1:80: EADDRNOTAVAIL"
+    sleepers: str  # "threads sleep before they try again"
     such: str  # "such a failure"
     why: str  # "EADDRNOTAVAIL: this host has no such address"
     remedy: str
@@ -29,12 +58,57 @@ class Failure:
 
 def failure_of(model: Model, line: schema.FailedCall) -> Failure:
     """Return what a line is about."""
+    if line.command:
+        return _child(model, line)
+    return _tried(model, line)
+
+
+def _tried(model: Model, line: schema.FailedCall) -> Failure:
     return _answer(model, line) if line.status else _call(model, line)
 
 
 def call_of(line: schema.FailedCall) -> str:
     """Return the name of the system call; "": it is none."""
     return printable(line.call.removeprefix("syscall:"))
+
+
+def _child(model: Model, line: schema.FailedCall) -> Failure:
+    """Return that a child fails, and in what, if that is known."""
+    command = plain(line.command)
+    ended = f"{command} {_end(line.exit_code)}"
+    cause = _tried(model, line) if line.call or line.status else None
+    by_hand = f"run {command} by hand, and see what it says: here that may go nowhere (2>/dev/null)"
+    expected = line.command in _CONDITIONS or bool(cause and line.status and cause.expected)
+    sleepers = f"{_starter(model, line)} sleeps before it tries again ({plural(line.sleeps, 'time')})"
+    told = f"{ended} ({cause.short})" if cause else ended
+    told = told if len(f"{told}, and {sleepers}") <= LONGEST_HEADLINE else ended
+    return Failure(
+        now=told,
+        before=told,
+        short=ended,
+        sleepers=sleepers,
+        such="such an end",
+        why=f"{ended}; {cause.why}" if cause else ended,
+        remedy=cause.remedy if cause else by_hand,
+        fixed=f"{command} ends with status 0",
+        expected=expected,
+        standby=bool(cause and cause.standby),
+        hook="sched_process_exit",
+    )
+
+
+def _end(exit_code: int) -> str:
+    """Return how a child ended, as wait(2) says it."""
+    number = exit_code & _SIGNALS
+    if not number:
+        return f"ends with status {exit_code >> 8 & 0xFF}"
+    known = {each.value: each.name for each in signal.Signals}
+    return f"is ended by {known.get(number, f'signal {number}')}"
+
+
+def _starter(model: Model, line: schema.FailedCall) -> str:
+    """Return the name of who started a child."""
+    return next((plain(each.comm) for each in model.threads_of(line.pid)), "") or "its parent"
 
 
 def _call(model: Model, line: schema.FailedCall) -> Failure:
@@ -45,7 +119,8 @@ def _call(model: Model, line: schema.FailedCall) -> Failure:
     return Failure(
         now=f"{of} fails ({error})",
         before=f"{of} failed ({error})",
-        again="try again",
+        short=f"{of}: {error}",
+        sleepers="threads sleep before they try again",
         such="such a failure",
         why=f"{error}: {why}",
         remedy=remedy.replace("PID", shown_pid(model, line.pid)),
@@ -59,12 +134,14 @@ def _call(model: Model, line: schema.FailedCall) -> Failure:
 def _answer(model: Model, line: schema.FailedCall) -> Failure:
     status = error_statuses.name_of(printable(line.status))
     peer = brief(plain(line.object) or "a peer")
-    asked = plain(line.request) or "what it is asked"
+    asked = brief(plain(line.request) or "what it is asked")
     why, remedy = error_statuses.meaning_of(line.status)
+    whole = len(peer) + len(asked) <= _LONGEST_NAMES
     return Failure(
-        now=f"{peer} answers {asked} with {status}",
-        before=f"{peer} answered {asked} with {status}",
-        again="ask again",
+        now=f"{peer} answers {asked} with {status}" if whole else f"{asked} is answered with {status}",
+        before=f"{peer} answered {asked} with {status}" if whole else f"{asked} was answered with {status}",
+        short=f"{asked}: {status}",
+        sleepers="threads sleep before they ask again",
         such="such an answer",
         why=f"{status}{_times(model, line)}: {why}",
         remedy=remedy,
