@@ -6,15 +6,22 @@ import contextlib
 import math
 import selectors
 import socket
+import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from perfdiag.common.config import Config
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.recording import schema
+from perfdiag.report.assembly import make
 
+from bench.processes import cpu_ns
 from live.support import laws
 from live.support.fixtures import Attach, Cleanup, Serving
 from live.support.model import model_of
+from live.support.recorder import Recorder
 from live.support.recording import Recording
 from live.support.serving import Server, http
 
@@ -79,6 +86,56 @@ def test_an_estimate_is_as_near_as_it_says(cleanup: Cleanup, attach: Attach, ser
     silent = {each.id: each.reason for each in diagnose(model).silences}
     assert all("needs all connections" in silent[id] for id in WHOLE), silent
     assert model.requests_inside is None and not model.requests_left and not model.silent
+
+
+STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
+
+
+@contextlib.contextmanager
+def kernel_statistics() -> Iterator[None]:
+    """Let the kernel count what BPF programs take, as long as the block lasts."""
+    before = STATISTICS.read_text()
+    STATISTICS.write_text("1")
+    try:
+        yield
+    finally:
+        STATISTICS.write_text(before)
+
+
+def run_ns(recorder: Recorder) -> int:
+    """Return what the kernel has counted of the recorder's programs."""
+    found = 0
+    for path in Path(f"/proc/{recorder.process.pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found += sum(int(line.split()[1]) for line in path.read_text().splitlines() if line.startswith("run_time"))
+    return found
+
+
+def cost_for(recorder: Recorder, server: Server, seconds: float) -> float:
+    """Return what the programs take of the server's CPU time, by the kernel's statistics."""
+    ran_ns, used_ns = run_ns(recorder), cpu_ns(server.pid)
+    time.sleep(seconds)
+    return (run_ns(recorder) - ran_ns) / max(1, cpu_ns(server.pid) - used_ns)
+
+
+def test_by_the_kernels_statistics_the_cost_falls(cleanup: Cleanup, attach: Attach, serving: Serving) -> None:
+    """To the budget, or all that is optional is given up, and that is said."""
+    server = serving("by_one_loop(listening(), lambda: None)")
+    waiting = connected(server, cleanup, 200)
+    clients = threading.Thread(target=asked_for, args=(waiting, 2.5 * SECONDS))
+    with kernel_statistics():
+        recorder = attach(server.pid, first=["max-cost 5000"])
+        clients.start()
+        begin = cost_for(recorder, server, 0.3)
+        time.sleep(1.5 * SECONDS)
+        end = cost_for(recorder, server, 1)
+        clients.join()
+    recording = recorder.stop()
+    assert end < begin / 2, (begin, end, recording.of(schema.GivenUp))
+    last = {line.feature: line.one_of for line in recording.of(schema.GivenUp)}
+    model = model_of(recording)
+    said = [note for note in make(model, diagnose(model), Config()).notes if note.startswith("OVER BUDGET")]
+    assert end <= 0.005 or (said and last["requests"] == 0 and last.get("failed_calls", 0) == 0), (end, last, said)
 
 
 @pytest.mark.parametrize("ppm", [0, 5_000])
