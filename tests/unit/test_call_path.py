@@ -63,6 +63,23 @@ def test_recursion_ends() -> None:
     assert words((" > ".join(["walk (app)", "visit (app)"] * 20), 60)) == "walk (app) > visit 100 %"
 
 
+def test_what_a_script_calls_in_libraries_is_on_the_path() -> None:
+    """Python looked up localhost, and the C library asked for 8,000 addresses: the path ended in the script."""
+    builder = Builder(comm="app").thread("app", cpu_user="3 s")
+    language = "/usr/lib/python3.11/socket.py"
+    script = [f"getaddrinfo ({language}:9)", f"connect ({language}:8)", "page (/srv/app.py:9)", "serve (/srv/app.py:2)"]
+    user = ["recvmsg (libc.so.6)", "getaddrinfo (libc.so.6)", "0x67a371 (python3)"]
+    builder.stack("cpu", user=user, scan=["__check_pf (libc.so.6)"], script=script, count=100)
+    samples = CpuSamples(builder.model())
+    told = path_words(cpu_path(samples))
+    assert told.endswith("getaddrinfo (libc.so.6) > __check_pf > recvmsg 100 %"), told
+
+
+def test_a_path_that_is_the_c_librarys_alone_is_none() -> None:
+    samples = sampled(("poll (libc.so.6) > __poll (libc.so.6)", 60))
+    assert not [each for each in code_evidence(samples, []) if "calls" in each.text]
+
+
 def test_the_path_is_no_evidence_where_the_hottest_function_is_all_of_it() -> None:
     samples = sampled(("work (app)", 60))
     assert [each.text for each in code_evidence(samples, samples.hottest())] == ["work (app) 100 % +-5 %"]

@@ -77,7 +77,7 @@ class EvidenceKind(Enum):
     NUMBER = "number"
     WAITS = "waits"  # a distribution: sum, count, quantiles
     FUNCTIONS = "functions"  # names code of the target, from sampled stacks
-    CALLS = "calls"  # names what of it leads to most waits, from their stacks
+    CALLS = "calls"  # names the path of calls that leads to most of it
 
 
 class RemedyKind(Enum):

@@ -8,11 +8,21 @@ from perfdiag.common.units import duration, fine_share, share
 from perfdiag.diagnosis.rule import EvidenceKind, Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import DIM, ESSENTIAL, HEADING, Block, Chunk, Page, Section, fit_on_one_line
-from perfdiag.render.problem import can_be_faster, faults, is_remedied, remedy_lines, says, second_remedy, to_mend, told
+from perfdiag.render.problem import (
+    CALLS,
+    can_be_faster,
+    faults,
+    is_remedied,
+    remedy_lines,
+    says,
+    second_remedy,
+    to_mend,
+    told,
+)
 from perfdiag.report.contract import Evidence, Finding, Report
 from perfdiag.report.status import FAULTS
 
-FUNCTIONS, CALLS = EvidenceKind.FUNCTIONS.value, EvidenceKind.CALLS.value  # which code it is: nobody can do without
+FUNCTIONS = EvidenceKind.FUNCTIONS.value
 _STYLES = {**STYLES, "info": "bold"}
 _CODE_LINES = 3  # of evidence: a path of calls is no use without its end
 _AFTER_FAULTS = 60  # of ranks: what is no fault stands behind what is
@@ -59,10 +69,13 @@ def _finding(report: Report, page: Page, index: int, said: str) -> Block:
     later = ESSENTIAL + 3 * index + (0 if is_fault else _AFTER_FAULTS)
     says = [line for text in _says(finding, said, page) for line in page.wrapped(text, limit=3)]
     blocks = [Chunk([*_title(page, index, finding), *says], first)]
-    ordered = sorted(finding.evidence, key=lambda each: each.kind != FUNCTIONS)
+    ordered = _ordered(finding.evidence)
+    first_shown = next((each for each in ordered if each.kind != CALLS), None)
+    if any(each.kind == CALLS for each in ordered) and first_shown and first_shown.kind == FUNCTIONS:
+        first_shown = None  # the path tells them, and who calls them
     for number, each in enumerate(ordered):
-        rank = first + 1 if number < 1 or each.kind == CALLS else later + 8 * (number - 1)
-        limit = _CODE_LINES if each.kind == FUNCTIONS else 2
+        rank = first + 1 if each is first_shown or each.kind == CALLS else later + 8 * max(0, number - 1)
+        limit = _CODE_LINES if each.kind in (FUNCTIONS, CALLS) else 2
         blocks.append(page.chunk(_with_error(each), rank, rest="    ", limit=limit, aside=True, style=DIM))
     above = remedied or finding is can_be_faster(report)
     stands = 1 + bool(remedied and second_remedy(finding, page)) if above else 0  # above already
@@ -71,6 +84,12 @@ def _finding(report: Report, page: Page, index: int, said: str) -> Block:
         rank = first + 1 if not above and not number else later + 12 + number
         blocks.append(Chunk(remedy_lines(remedy, page, f"  {label}"), rank, aside=True))
     return [*blocks, *_rest(finding, page, later + 20)]
+
+
+def _ordered(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Return the evidence; of what is computed, the code is first: the path of calls, then the hottest functions."""
+    computes = any(each.kind == FUNCTIONS for each in evidence)
+    return sorted(evidence, key=lambda each: computes and each.kind not in (FUNCTIONS, CALLS))
 
 
 def _rest(finding: Finding, page: Page, rank: int) -> list[Chunk]:

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.rule import Mechanism
+from perfdiag.diagnosis.rule import EvidenceKind, Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import COLUMNS, ESSENTIAL, HEADING, Block, Chunk, Page, Section, clip
 from perfdiag.report.contract import Finding, Remedy, Report
@@ -18,6 +18,7 @@ from perfdiag.report.verdict.sentences import Kind
 
 LINES = 3
 SLO_BREACH = "SLO-BREACH"
+CALLS = EvidenceKind.CALLS.value
 FELT = 0.05  # of the window, of requests' time or busy time: of what is shorter nobody wants less
 _CALM_LINES = {BUSY: 3, OK: 2, IDLE_WORD: 1}  # of what is not wrong, unless its first sentence takes more
 _LABELS = {CANNOT_TELL: "CANNOT TELL", BUSY: "BUSY", OK: "NO PROBLEM", IDLE_WORD: "IDLE"}
@@ -225,7 +226,14 @@ def _faster(report: Report, page: Page) -> list[Text]:
     return [
         *remedy_lines(first.remedy[0], page, "FASTER   "),
         *(remedy_lines(also, page, f"{_INDENT}or ") if also else []),
+        *(_path(first, page) if report.verdict.status == OK else []),
     ]
+
+
+def _path(finding: Finding, page: Page) -> list[Text]:
+    """Return the path of calls to what takes most time, of a report that prints no findings."""
+    paths = [each.text for each in finding.evidence if each.kind == CALLS]
+    return [line for text in paths for line in page.wrapped(text, first=_INDENT, rest=f"{_INDENT}  ", limit=LINES)]
 
 
 def second_remedy(finding: Finding, page: Page) -> Remedy | None:

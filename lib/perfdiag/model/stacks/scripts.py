@@ -60,6 +60,16 @@ def code(stack: schema.Stack) -> list[str]:
     return list(stack.user)
 
 
+def through_libraries(stack: schema.Stack) -> list[str]:
+    """Return the same with what a script calls in libraries: SQLite's parser, or the C library's look-up of a name.
+    What the walk of a library without frame pointers leaves out, a scan of the stack finds."""
+    script = functions(stack)
+    if not script:
+        return code(stack)
+    scanned = [frame for frame in stack.scan if frame not in stack.user]
+    return [*stack.user[:1], *scanned, *stack.user[1:], *script]
+
+
 def stands_in(stack: schema.Stack, interpreters: Collection[str]) -> str:
     """Return the function that a sample of user space stands in, "" if that is not known: the script's for what its
     interpreter or the system's libraries do, another library's for what that does."""
@@ -97,11 +107,16 @@ def own_functions(stack: schema.Stack) -> list[str]:
     return [readable(frame) for frame in functions(stack) if not of_language(frame)]
 
 
+def is_line(frame: str) -> bool:
+    """Return whether a frame is a script's function, which is told with its line."""
+    return _LINE.search(frame) is not None
+
+
 def own_callers(frames: Sequence[str]) -> list[str]:
     """Return the callers of the first of `frames` that are the program's own code: where some is a script, or compiled
     while it runs, of that, without what belongs to its language; else all that is in no library of the system."""
     named = [frame for frame in frames[1:] if is_named(frame)]
-    scripts = [frame for frame in named if _LINE.search(frame) or frame.endswith(" (jit)")]
+    scripts = [frame for frame in named if is_line(frame) or frame.endswith(" (jit)")]
     own = [frame for frame in scripts if not of_language(frame)]
     outside = [frame for frame in named if not of_system(frame) and not schedules(frame)]
     return [readable(frame) for frame in own or outside]

@@ -20,7 +20,7 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.stacks import scripts
-from perfdiag.model.stacks.symbols import is_named, module_of, readable, schedules, starts, symbol_of
+from perfdiag.model.stacks.symbols import is_named, module_of, of_system, readable, schedules, starts, symbol_of
 from perfdiag.recording import schema
 
 SHOWN = 7  # functions
@@ -37,15 +37,18 @@ class Step:
     share: float  # of all samples, or of their time, below the innermost
 
 
-def walk(stack: schema.Stack, interpreters: Collection[str], *, language: bool = False) -> list[str]:
+def walk(stack: schema.Stack, interpreters: Collection[str]) -> list[str]:
     """Return the functions on a stack, innermost first, each once, without what interprets a script and what starts
-    threads, as everything is below these; what belongs to a script's `language` on request."""
+    threads, as everything is below these; of its language only what the script itself calls last."""
 
     def is_told(frame: str) -> bool:
         carries_others = scripts.is_of(module_of(frame), interpreters) or schedules(frame) or starts(frame)
-        return is_named(frame) and not carries_others and (language or not scripts.of_language(frame))
+        return is_named(frame) and not carries_others
 
-    return list(dict.fromkeys(map(readable, filter(is_told, scripts.code(stack)))))
+    frames = list(filter(is_told, scripts.through_libraries(stack)))
+    own = [place for place, frame in enumerate(frames) if not scripts.of_language(frame)]
+    called = next((place - 1 for place in own if scripts.is_line(frames[place])), -1)
+    return list(dict.fromkeys(readable(frames[place]) for place in sorted({*own, called} - {-1})))
 
 
 def call_path(walks: Iterable[Walk], whole: int) -> list[Step]:
@@ -107,15 +110,13 @@ def path_words(steps: Sequence[Step]) -> str:
     return " > ".join(texts)
 
 
-def path_evidence(
-    steps: Sequence[Step], count: int, of: str, kind: EvidenceKind = EvidenceKind.FUNCTIONS
-) -> list[Evidence]:
+def path_evidence(steps: Sequence[Step], count: int, of: str) -> list[Evidence]:
     """Return a path of calls as evidence, `of` what and of how many samples; none without one."""
-    if not steps:
-        return []
+    if all(of_system(name) for step in steps for name in step.names):
+        return []  # everybody waits and copies in the C library
     text = f"calls: {path_words(steps)} of {of}"
     error = max(half_width(step.share, count) for step in steps)
-    return [Evidence(text, steps[0].share, "share", FUNCTIONS, error, kind=kind)]
+    return [Evidence(text, steps[0].share, "share", FUNCTIONS, error, kind=EvidenceKind.CALLS)]
 
 
 def cpu_path(samples: CpuSamples) -> list[Step]:

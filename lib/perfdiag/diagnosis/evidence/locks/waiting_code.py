@@ -14,6 +14,7 @@ from perfdiag.diagnosis.rule import EvidenceKind, Finding
 from perfdiag.model.model import Model, once
 from perfdiag.recording import schema
 
+_OF_RUNTIME = "runtime."  # stops threads wherever they are
 _MOST = 10  # findings: nobody reads where the smallest of very many come from
 
 
@@ -31,8 +32,8 @@ def _with_code(model: Model, finding: Finding) -> Finding:
     if count < general_policy.waits_for_path or not whole_ns:
         return finding
     interpreters = {each.file for each in model.interpreters}
-    steps = call_path(((walk(each, interpreters, language=True), each.weight_ns) for each in stacks), whole_ns)
-    evidence = [*finding.evidence, *path_evidence(steps, count, "sampled waits", EvidenceKind.CALLS)]
+    steps = call_path(((walk(each, interpreters), each.weight_ns) for each in stacks), whole_ns)
+    evidence = [*finding.evidence, *path_evidence(steps, count, "sampled waits")]
     return replace(finding, evidence=evidence)
 
 
@@ -42,6 +43,8 @@ def _waits(model: Model, finding: Finding) -> list[schema.Stack]:
     sampled_ns = 0
     for claim, ns in finding.claims.items():
         account, key = (claim, None) if isinstance(claim, str) else claim
+        if account.startswith(_OF_RUNTIME):
+            continue
         stacks = _by_account(model).get(account, ()) if key is None else model.wait_stacks(account, key=key)
         sampled_ns += ns if stacks else 0
         found += stacks
