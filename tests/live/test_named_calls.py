@@ -96,6 +96,15 @@ while connection.recv(1000):
     connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
 """
 
+WORKER = """
+import socket, sys
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+print(0, flush=True)
+while True:
+    peer.sendall(b"*3\\r\\n$5\\r\\nBLPOP\\r\\n$7\\r\\ncatalog\\r\\n$1\\r\\n1\\r\\n")
+    peer.recv(1000)
+"""
+
 ASKED = {
     "calls": {"GET /catalog.wsdl": REQUESTS, "POST /items/#": REQUESTS},
     "vectors": {"GET /catalog.wsdl": REQUESTS, "POST /items/#": REQUESTS},
@@ -152,3 +161,11 @@ def test_many_names_leave_room_for_those_of_requests(attach: Attach, cleanup: Cl
     assert sum(found.values()) == 20 * REQUESTS and len(found) == 256 + 1
     assert found["(other names)"] == 20 * REQUESTS - 256
     assert [line.name for line in recording.of(schema.Exchange) if line.direction == "accepted"] == ["GET /cart"]
+
+
+def test_a_worker_that_asks_for_jobs_is_idle_until_there_is_one(attach: Attach, cleanup: Cleanup) -> None:
+    _, peer = cleanup.enter_context(running_server(PEER))
+    pid, _ = cleanup.enter_context(running_server(WORKER, peer))
+    model = model_of(attach(pid, duration_ns=1_000_000_000).wait())
+    assert model.ns("wait.work") > 500_000_000 and not model.ns("net.receive"), model.accounts
+    assert model.coverage.stack_agreement == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.network.asked_calls import with_calls
-from perfdiag.diagnosis.rule import Finding
+from perfdiag.diagnosis.rule import Finding, Mechanism
 from perfdiag.model.model import Model
 from perfdiag.model.requests.named_calls import named_calls
 from perfdiag.recording import schema
@@ -136,3 +136,11 @@ def test_a_recording_that_contradicts_itself_is_told_nevertheless() -> None:
     ).model()
     assert [each.times for each in named_calls(model.named_calls, model.exchanges)] == [0.0, 0.0, 0.05]
     assert said(diagnose(model).findings[0]) == [f"900 of 900 calls there, 90 ms each: {WSDL}"]
+
+
+@pytest.mark.parametrize(("name", "for_what"), [("BLPOP", "what another client puts there"), ("WAIT", "its replicas")])
+def test_a_peer_that_was_asked_to_wait_is_not_slow(name: str, for_what: str) -> None:
+    """A handler that asks another one by a queue of Redis waits for that, not for the server of the queue."""
+    found = first(service(named_call(name, 100, 90)))
+    assert found.headline == f"The target waits in {name} at 10.0.0.5:8080 for {for_what}"
+    assert found.mechanism is Mechanism.UNDETERMINED and not found.others and said(found)

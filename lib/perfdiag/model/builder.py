@@ -29,6 +29,7 @@ from perfdiag.model.requests.serving_threads import servers
 from perfdiag.model.requests.stopped_readers import with_stops
 from perfdiag.model.requests.unread_requests import LISTENS, error_of, is_awaited, parts_of
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
+from perfdiag.model.waits.calls_for_work import calls_for_work
 from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.idle_pipes import idle_pipes
 from perfdiag.model.waits.peer_waits import peer_waits
@@ -150,6 +151,7 @@ def _receiving(recording: Recording, facts: Facts, window_ns: int) -> Receiving:
         window_ns,
         idle_pipes(recording),
         turns_to_receive(recording, facts.file_locks),
+        calls_for_work(recording.named_calls, recording.exchanges, recording.details.values()),
     )
 
 

@@ -15,10 +15,11 @@ from typing import Any, TypeVar, cast
 
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.facts.host_facts import Facts
-from perfdiag.model.requests.exchanges import WAITING_COMMANDS, Exchange
+from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.request_time import RequestTime
 from perfdiag.model.requests.unread_requests import is_awaited
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger
+from perfdiag.model.waits.calls_for_work import WAITING_COMMANDS
 from perfdiag.model.waits.peer_waits import PeerWait
 from perfdiag.model.waits.wait_chains import Chain
 from perfdiag.recording import schema

@@ -9,6 +9,7 @@ from perfdiag.model.ledger.thread_totals import Books
 from perfdiag.model.model import Row
 from perfdiag.model.thread_accounts import ns_of
 from perfdiag.model.waits.futexes import Futexes
+from perfdiag.model.waits.idle_runtime_threads import WORK
 from perfdiag.model.waits.receiving_calls import Receiving
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED
@@ -32,7 +33,13 @@ def rows_of(
             key = _of_whom(key, line.pid)
         waker = (line.waker_tid, line.waker_count, line.waker_comm, line.waker_pid)
         row = Row(account, names.resolve(key), key, line.pid, distribution, *waker)
-        rows += _split_row(row, user_share(line.pid)) if account == "cpu.user" else [row]
+        if account == "cpu.user":
+            rows += _split_row(row, user_share(line.pid))
+        elif mixed := receiving.mixed(line.pid, line.account, line.object):
+            work, rest = mixed.split(distribution)
+            rows += [replace(row, account=WORK, distribution=work), replace(row, distribution=rest)]
+        else:
+            rows.append(row)
     return sorted(rows, key=lambda row: (-row.distribution.sum_ns, row.account, row.key, row.pid))
 
 

@@ -52,9 +52,11 @@ def complete_proven(
 
 
 def set_receiving_apart(book: Books, receiving: Receiving) -> None:
-    """Waits of which nothing shows whether for work or an answer are parked, those for a turn to receive are for work;
-    a thread's part is that of its process."""
-    for account, into in ELSEWHERE.items():
-        waits, part = book.accounts.get(account), receiving.part(book.pid, account)
-        if waits and part:
+    """Waits of which nothing shows whether for work or an answer are parked, those for a turn to receive, or for what a
+    peer was asked to wait for, are for work; a thread's part is that of its process."""
+    for account in ELSEWHERE:
+        waits = book.accounts.get(account)
+        if waits is None:
+            continue
+        for into, part in receiving.parts(book.pid, account).items():
             book.move(account, into, round(waits.ns * part), round(waits.count * part), waits.max_ns)

@@ -8,29 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from perfdiag.common.text import printable
+from perfdiag.model.waits.calls_for_work import WAITING_COMMANDS
 from perfdiag.model.waits.unix_ends import maker_pid
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import fine_edges_ns
 from perfdiag.recording.packed_numbers import Counts
 
-# Commands of Redis that wait for an element, or for replicas, as long as their client said: that is what it asks for.
-# https://redis.io/commands: those marked "blocking"
-WAITING_COMMANDS = frozenset(
-    [
-        "BLMOVE",
-        "BLMPOP",
-        "BLPOP",
-        "BRPOP",
-        "BRPOPLPUSH",
-        "BZMPOP",
-        "BZPOPMAX",
-        "BZPOPMIN",
-        "WAIT",
-        "WAITAOF",
-        "XREAD",
-        "XREADGROUP",
-    ]
-)
 ASKED_INSIDE = 0.95  # of the requests of a place: some calls are lost, or begin before the window
 _UNIX = "unix"
 _SURE = 1.96  # standard errors: 95 % of a normal distribution lie within

@@ -156,6 +156,7 @@ MARKERS: tuple[Marker, ...] = (
         sock_alloc_send_pskb""",
         "net.request",
         "wait.parked",
+        "wait.work",
     ),
     _marker(
         "net.send",
@@ -173,6 +174,7 @@ MARKERS: tuple[Marker, ...] = (
         "net.request",
         "kernel.other",
         "wait.parked",
+        "wait.work",
     ),
     _marker(
         "ipc.pipe",

@@ -1,5 +1,5 @@
 """Calls that receive: from devices, terminals and netlink, the opening of a FIFO, and connections to peers that were
-hardly asked for anything; and waits for the turn to receive.
+hardly asked for anything, or for work; and waits for the turn to receive.
 
 Who waits in one waits for work or for an answer, and nothing shows which: it is parked, as on a futex.  The call tells,
 and of an opening its sampled kernel stacks do; those of one that had begun before the recording are not known.  Of a
@@ -7,12 +7,14 @@ peer the calls tell that were made: no wait for an answer is longer than they we
 tell: no wait for the rest of one is longer than they took to arrive.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key
+from perfdiag.model.waits.calls_for_work import FROM_PEERS, ForWork
 from perfdiag.model.waits.idle_runtime_threads import WORK
 from perfdiag.model.waits.turns_to_receive import FILE_LOCK
 from perfdiag.recording import schema
@@ -25,7 +27,6 @@ _RECEIVE = frozenset({"read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recvm
 # Who sends to a message queue waits for room in it, and is woken by who takes a message out.
 QUEUE_SENDS = frozenset(CALL + call for call in ("mq_timedsend", "mq_timedsend_time64", "msgsnd"))
 OPEN = frozenset({"open", "openat", "openat2"})
-FROM_PEERS = ("net.receive", "ipc.unix")
 # Where waits in these accounts belong, those that are told apart.
 ELSEWHERE = {OTHER: PARKED, PIPE: PARKED, FILE_LOCK: WORK, **dict.fromkeys(FROM_PEERS, PARKED)}
 # The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
@@ -48,23 +49,39 @@ class Receiving:
         window_ns: int = 0,
         idle_pipes: Collection[tuple[int, str]] = (),
         turns: Collection[str] = (),
+        calls_for_work: Mapping[str, ForWork] = MappingProxyType({}),
     ) -> None:
-        self._idle_pipes, self._turns = idle_pipes, turns
+        self._idle_pipes, self._turns, self._for_work = idle_pipes, turns, calls_for_work
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
         waited = sums_by_key((detail.object, detail.sum_ns) for detail in details if detail.account in FROM_PEERS)
         self._unasked = _owing_nothing(waited, exchanges, window_ns) - _asking_anew(exchanges)
         self._unasked |= _ended_by_time(waited, details)
         self._unasked |= _of_unix_collectors(waited, exchanges, stacks)
         self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
-        waits: defaultdict[tuple[int, str], dict[bool, int]] = defaultdict(lambda: {True: 0, False: 0})
+        waits: defaultdict[tuple[int, str], Counter[str]] = defaultdict(Counter)
         for line in details:
             if line.account in ELSEWHERE:
-                waits[line.pid, line.account][self._is_elsewhere(line.pid, line.account, line.object)] += line.sum_ns
-        self._parts = {key: of[True] / sum(of.values()) for key, of in waits.items() if any(of.values())}
+                own = waits[line.pid, line.account]
+                own[self.account(line.pid, line.account, line.object)] += line.sum_ns
+                if mixed := self.mixed(line.pid, line.account, line.object):
+                    own[line.account] -= round(line.sum_ns * mixed.part)
+                    own[WORK] += round(line.sum_ns * mixed.part)
+        self._parts = {
+            (pid, account): {into: ns / sum(own.values()) for into, ns in own.items() if into != account and ns}
+            for (pid, account), own in waits.items()
+        }
 
     def account(self, pid: int, account: str, object: str) -> str:
-        """Return the account of a wait: `account`, or parked; that of waiting for work where it is for a turn."""
+        """Return the account of a wait: `account`, or parked; that of waiting for work where it is for a turn, or at a
+        peer that is asked for nothing else."""
+        if account in FROM_PEERS and object in self._for_work and self._for_work[object].part == 1:
+            return WORK
         return ELSEWHERE[account] if self._is_elsewhere(pid, account, object) else account
+
+    def mixed(self, pid: int, account: str, object: str) -> ForWork | None:
+        """Return which of these waits are for work, where only a part is."""
+        is_from_peer = account in FROM_PEERS and self.account(pid, account, object) == account
+        return self._for_work.get(object) if is_from_peer else None
 
     def _is_elsewhere(self, pid: int, account: str, object: str) -> bool:
         if account == FILE_LOCK:
@@ -76,12 +93,13 @@ class Receiving:
         receives = object.removeprefix(CALL) in _RECEIVE or (pid, object) in self._fifos
         return account == OTHER and object.startswith(CALL) and receives
 
-    def part(self, pid: int, account: str) -> float:
-        """Return the part that belongs elsewhere of what a process (0: those that ended) has in one of ELSEWHERE.
+    def parts(self, pid: int, account: str) -> Mapping[str, float]:
+        """Return the parts that belong elsewhere of what a process (0: those that ended) has in one of ELSEWHERE, by
+        the account where they do.
 
         One that has ended may have a pid, and its details stand with those of all that have.
         """
-        return self._parts.get((pid, account), self._parts.get((0, account), 0.0))
+        return self._parts.get((pid, account), self._parts.get((0, account), {}))
 
     def of_stack(self, stack: schema.Stack) -> schema.Stack:
         """Return a sampled stack with its account."""

@@ -28,6 +28,7 @@ from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import Mechanism, Remedy
 from perfdiag.diagnosis.significance import fix, percent, plain, total_ns
 from perfdiag.model.model import Model, Row
+from perfdiag.model.waits.calls_for_work import WAITING_COMMANDS
 from perfdiag.model.waits.peer_waits import PeerWait
 from perfdiag.model.waits.wait_chains import brings_news
 from perfdiag.recording.accounts import PARKED
@@ -184,7 +185,7 @@ def _work(model: Model, places: set[tuple[str, str]], whole_ns: int, only: Colle
     at = [each for each in model.peer_waits if (each.line.account, each.line.object) in places]
     known = [each for each in at if not only or each.line.peer_pid in only]
     ns = sum(each.line.sum_ns for each in known)
-    if not ns or ns < local_policy.peer_seen_share * whole_ns:
+    if not ns or ns < local_policy.peer_seen_share * whole_ns or _asks_for_work(model, {key for _, key in places}):
         return None
     own = {thread.pid for thread in model.threads}
     connections = connections_of(model)
@@ -202,6 +203,13 @@ def _work(model: Model, places: set[tuple[str, str]], whole_ns: int, only: Colle
         crowd=crowd_of([(each.line.peer_pid, each.line.peer_comm) for each in known]),
         function=function_of(model, parts[0]) if parts else "",
     )
+
+
+def _asks_for_work(model: Model, keys: Collection[str]) -> bool:
+    """Return whether a part of the calls there are to be answered late: what the peer did in those is no cause."""
+    asking_ns = sum(each.sum_ns for each in model.named_calls if each.object in keys and each.name in WAITING_COMMANDS)
+    calls = (each.line for each in model.exchanges if not each.served and each.line.object in keys)
+    return asking_ns > local_policy.peer_idle_share * sum(line.sum_ns for line in calls)
 
 
 def _is_idle(each: PeerWait, own: set[int], connections: Connections) -> bool:
