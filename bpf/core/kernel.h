@@ -172,8 +172,15 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct sigpending {
+	struct {
+		unsigned long sig[1];
+	} signal;
+};
+
 struct signal_struct {
 	int nr_threads;
+	struct sigpending shared_pending;
 	struct {
 		int counter;
 	} live;
@@ -223,8 +230,12 @@ struct task_struct {
 	unsigned long nvcsw;
 	struct sched_entity se;
 	struct sched_dl_entity dl;
-	struct task_struct *group_leader, *real_parent;
+	struct task_struct *group_leader, *real_parent, *parent;
 	struct signal_struct *signal;
+	struct sigpending pending;
+	struct {
+		unsigned long sig[1];
+	} blocked;
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct io_uring_task *io_uring;

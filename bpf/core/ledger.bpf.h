@@ -4,7 +4,8 @@
  *
  * A record is written by its own thread alone (at its switches, on its CPU, with preemption off: see KEEP_CPU), so no
  * lock is needed; readers on other CPUs see an odd or changed `sequence` and try again.  The exceptions are `waking`,
- * `waker`, `throttled` and what is handed on, stored by the CPU that wakes the thread, and `taken`, by the last snapshot.
+ * `waker`, `signalled`, `throttled` and what is handed on, stored by the CPU that wakes the thread, and `taken`, by the
+ * last snapshot.
  */
 #pragma once
 #include "request/connection.bpf.h"

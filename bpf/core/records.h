@@ -223,6 +223,7 @@ struct record {
 	__u8 has_read;	/* since its last wait, from who answers the target */
 	__u8 taken;	/* copied for the last time: what it does from now on goes into no sum that is read later */
 	__u8 is_peer;	/* not of the target: nothing is booked, see wait/peer_record.bpf.h */
+	__u8 signalled; /* a signal ended the last wait */
 	__u64 serial;
 	__u64 user_start_ns; /* utime and stime when the window began */
 	__u64 kernel_start_ns;

@@ -14,6 +14,7 @@
 #include "sched/switch.bpf.h"
 #include "wait/failed_tries.bpf.h"
 #include "wait/peer_waker.bpf.h"
+#include "wait/signalled.bpf.h"
 #include "core/own_costs.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -316,7 +317,9 @@ static __always_inline void note_waking(struct task_struct *task)
 		return;
 	waker = bpf_get_current_task_btf();
 	cpu = this_cpu();
-	record->waker = cpu && cpu->interrupts ? 0 : waker->pid; /* a timer or a packet, not whom it interrupted */
+	record->signalled = is_signalled(record, task, waker);
+	/* Not whom a timer or a packet interrupted. */
+	record->waker = record->signalled || (cpu && cpu->interrupts) ? 0 : waker->pid;
 	if (is_realtime(task))
 		record->throttled = held_by_policy(task);
 	else if (!has_throttled_clock() && has_cfs_rq() && has_throttle_count() &&
@@ -328,7 +331,7 @@ static __always_inline void note_waking(struct task_struct *task)
 		hand_on(record, record->waker ? record_of(waker) : NULL, record->waking);
 	if (record->waker && !record->is_peer)
 		follow_waker(record, task, waker);
-	if (knobs.follows_peers) {
+	if (knobs.follows_peers && !record->signalled) {
 		int said = follow_peer(record, task, waker, cpu);
 
 		barrier_var(said); /* or no register is set for it, and Linux 6.1 finds what happens to stand there */

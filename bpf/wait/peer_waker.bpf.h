@@ -19,7 +19,7 @@ static __always_inline bool waits_for_peer(const struct record *record)
 	return false;
 }
 
-/* Does the current task end the wait of a thread?  Signals end it, too, and so does time. */
+/* Does the current task end the wait of a thread?  Time does, too; signals see signalled.bpf.h. */
 static __always_inline bool ends_wait(const struct record *record, struct task_struct *waker,
 				      const struct cpu_state *cpu)
 {
