@@ -36,7 +36,8 @@ def advice(builder: Builder) -> list[str]:
         ("kernel_clone", "posix_spawn"),
         ("do_futex", "wake one thread"),
         ("do_epoll_ctl", "EPOLLET"),
-        ("do_sys_openat2", "open_file_cache"),
+        ("do_sys_openat2", "search paths"),
+        ("netlink_dump", "address"),
         ("net_rx_action", "ethtool -k"),
         ("tcp_sendmsg", "sendmmsg"),
         ("io_sq_thread", "sq_thread_idle"),
@@ -70,6 +71,32 @@ def test_each_kind_of_work_has_its_remedy(function: str, word: str) -> None:
     assert word in said
     assert advice(working(**{function: 40})) == [GENERAL]  # too few samples prove nothing
     assert advice(working(**{function: 100, "get_random_bytes": 300})) == [GENERAL]  # nor does a quarter of them
+
+
+@pytest.mark.parametrize(("comm", "names"), [("nginx", "open_file_cache"), ("php-fpm8.2", "opcache"), ("events", "")])
+def test_settings_are_named_where_their_program_is_the_target(comm: str, names: str) -> None:
+    """A program in C++ was told of nginx's open_file_cache, and of PHP."""
+    builder = Builder().thread(comm, cpu_user="1 s", cpu_kernel="7 s")
+    (said,) = advice(builder.stack("cpu", "cpu.kernel", kernel=["do_sys_openat2"], count=300))
+    assert [each for each in ("open_file_cache", "opcache") if each in said] == ([names] if names else [])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "caller", "says", "general"),
+    [
+        ("vfs_fstatat", "tzset_internal (libc.so.6)", "set TZ for the process", "search paths"),
+        ("sock_sendmsg", "__check_pf (libc.so.6)", "resolve names less often", "sendmmsg"),
+        ("netlink_dump", "__check_pf (libc.so.6)", "resolve names less often", "keep the answer"),
+    ],
+)
+def test_calls_that_the_c_library_makes_unasked_are_told(kernel: str, caller: str, says: str, general: str) -> None:
+    def told(inside: int, outside: int) -> list[str]:
+        builder = Builder().thread("app", cpu_user="1 s", cpu_kernel="7 s")
+        builder.stack("cpu", "cpu.kernel", kernel=[kernel], user=["call (libc.so.6)", caller], count=inside)
+        return advice(builder.stack("cpu", "cpu.kernel", kernel=[kernel], user=["own (app)"], count=outside))
+
+    assert says in told(300, 100)[0] and general not in told(300, 100)[0]
+    assert general in told(100, 300)[0]
 
 
 def test_unix_sockets_are_no_network() -> None:

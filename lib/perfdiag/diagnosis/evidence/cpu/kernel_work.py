@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import AWAITED, KINDS, LOCAL_SOCKETS, LOCK_SPINS, Kind
+from perfdiag.diagnosis.evidence.cpu.library_calls import library_call
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
@@ -111,8 +112,18 @@ def remedies(model: Model, samples: CpuSamples, found: Sequence[Work]) -> list[R
     """Return the remedies for proven kinds of work."""
     proven = [each for each in found if each.proven]
     small = _small_calls(model, samples) if any(each.name in ("files", LOCAL_SOCKETS) for each in proven) else ""
-    texts = ([small] if small else []) + [each.remedy for each in proven if each.remedy]
-    return [fix(text) for text in texts]
+    told = (_remedy(model, samples, each) for each in proven)
+    return [fix(text) for text in dict.fromkeys([small, *told]) if text]
+
+
+def _remedy(model: Model, samples: CpuSamples, of: Work) -> str:
+    """Return the remedy of a kind of work: of the library's call that makes most of it, else with what its program
+    calls that."""
+    call = library_call(samples, lambda stack: _purpose(stack.kernel) == of.name)
+    settings = _BY_NAME[of.name].settings if of.name in _BY_NAME else {}
+    comms = {thread.comm for thread in model.threads}
+    known = {words for name, words in settings.items() if any(comm.startswith(name) for comm in comms)}
+    return call.remedy if call else "; ".join([of.remedy, *sorted(known)])
 
 
 def _small_calls(model: Model, samples: CpuSamples) -> str:

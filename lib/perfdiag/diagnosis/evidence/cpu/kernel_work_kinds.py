@@ -1,6 +1,7 @@
 """What the kernel works, or waits, for by the functions on its stacks, with a remedy for each."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 LOCK_SPINS = (
     "native_queued_spin_lock_slowpath",
@@ -31,6 +32,8 @@ class Kind:
     remedy: str = ""  # "": nothing that holds for all of it
     whole: bool = False  # also what a wait inside of it is for, however far out
     answered: bool = True  # of waits: whoever ends them is who is waited for
+    # What programs call that, by how the names of their threads begin.
+    settings: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 # Of waits alone: who computes in these functions does something else.
@@ -256,8 +259,9 @@ KINDS = (
     Kind(
         "looking up file names",
         ("do_sys_openat2", "path_openat", "filename_lookup", "vfs_statx", "vfs_fstatat", "do_faccessat"),
-        "look up fewer names: keep files open, cache look-ups (open_file_cache of nginx, opcache of PHP), shorten"
-        " search paths; strace -c -f -e trace=%file -p PID counts them, but slows the process",
+        "look up fewer names: keep files open, cache look-ups, shorten search paths; strace -c -f -e trace=%file -p PID"
+        " counts them, but slows the process",
+        settings={"nginx": "of nginx: open_file_cache", "php": "of PHP: opcache, realpath_cache_size"},
     ),
     Kind(
         "reading kernel statistics",
@@ -273,6 +277,12 @@ KINDS = (
         LOCAL_SOCKETS,
         ("pipe_read", "pipe_write", "anon_pipe_", "unix_stream_", "unix_dgram_"),
         "read and write larger pieces: 64 KiB or more at a time, or several messages in one write",
+    ),
+    Kind(
+        "listing addresses or routes (netlink)",
+        ("netlink_dump", "rtnetlink_rcv", "inet_diag_", "rtnl_dump"),
+        "ask for these less often, and keep the answer: a library may list all at each call; see who has so many (ip"
+        " -oneline address | wc -l; ip route | wc -l; ss -s)",
     ),
     Kind(
         NETWORK,
