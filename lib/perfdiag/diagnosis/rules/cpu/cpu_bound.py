@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.cheaper import cheaper
-from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
+from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
 from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, functions_evidence
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, functions_evidence
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.requests.unasked_sends import Unasked, mostly_unasked
@@ -85,16 +85,19 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         *([] if main else _shared_out(samples)),
     ]
     garbage = collection(model, samples)
-    where = _where(garbage is not None, main)
+    collects = garbage is not None and not (spot and _outweighs(spot, garbage))
+    where = _where(collects, main)
     evidence += [garbage.evidence] if garbage else []
     named = samples.hottest(1)
     most = [spot] if spot else named
-    top = f" {most[0].name} is innermost in {most[0].part} of CPU samples." if most else ""
+    top = f" {most[0].name} is innermost in {most[0].part} of CPU samples." if most and not collects else ""
     if garbage:
-        top = f" {garbage.part} of its CPU samples are in the garbage collector."
+        top += f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {part} in {own}.{top}"
-    remedy = fix(f"{cheaper(model, samples)}, or use more or faster CPUs")
+    remedies = [fix(f"{cheaper(model, samples)}, or use more or faster CPUs")]
+    if garbage:
+        remedies.insert(0 if collects else 1, garbage.remedy)
     return conclude(
         model,
         {"cpu.user": ns},
@@ -104,7 +107,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         departs=False,
         doubts=[*sample_limits(model, samples), split_limit(error)],
         evidence=evidence,
-        remedies=[*(each.remedy for each in (news, garbage) if each), remedy],
+        remedies=[*([news.remedy] if news else []), *remedies],
         alternatives=[
             "cache misses or a busy sibling hyperthread slow this code (not measured here)",
             *(
@@ -115,6 +118,12 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         ],
         verify=less(model, "cpu.user", ns),
     )
+
+
+def _outweighs(spot: Hot, garbage: Collection) -> bool:
+    """Return whether code that somebody can call less takes more than the collector: no library, which may be the
+    runtime that collects."""
+    return spot.nameless_of is None and ".so" not in spot.name and spot.part.share > garbage.part.share
 
 
 def _where(collects: bool, main: MainWork | None) -> str:
