@@ -73,6 +73,7 @@ SCAN = [
     "ExecSeqScan (postgres)",
     "standard_ExecutorRun (postgres)",
 ]
+OPENS = ["_ZN7handler7ha_openEP5TABLEPKcij (mariadbd)", "_Z21open_table_from_shareP3THDP11TABLE_SHARE (mariadbd)"]
 LOOP = ["_Z13rr_sequentialP11READ_RECORD (mariadbd)", "_ZN13sp_instr_stmt7executeEP3THDPj (mariadbd)"]
 
 
@@ -87,6 +88,7 @@ LOOP = ["_Z13rr_sequentialP11READ_RECORD (mariadbd)", "_ZN13sp_instr_stmt7execut
         ("postgresql", [*SCAN, "standard_planner (postgres)"], "reads whole tables", "an index"),  # left on the stack
         ("mariadb", LOOP, "runs a procedure", "one statement for all rows"),
         ("mariadb", LOOP[:1], "reads whole tables", "an index"),
+        ("mariadb", OPENS, "opens tables", "table_open_cache"),  # the remedy was an index
     ],
 )
 def test_what_it_computes_in_decides_the_remedy(by: str, user: list[str], words: str, remedy: str) -> None:

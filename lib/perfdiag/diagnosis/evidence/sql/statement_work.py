@@ -107,6 +107,13 @@ KINDS: dict[str, Sequence[StatementWork]] = {
             "a join instead, where its plan shows it once for each row; else an index for it",
         ),
         StatementWork(
+            "opens tables",
+            ("open_table",),
+            "a larger table_open_cache and table_definition_cache, where it opens the same ones again (SHOW GLOBAL"
+            " STATUS LIKE 'Opened_table%'); of information_schema ask for fewer tables, or for columns that need none"
+            " opened",
+        ),
+        StatementWork(
             "plans",
             ("best_access_path", "greedy_search", "choose_plan"),
             "a lower optimizer_search_depth, or fewer joins",
