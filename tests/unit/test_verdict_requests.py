@@ -84,6 +84,14 @@ def test_what_takes_far_more_than_a_minor_fault_stands_before_it(profile_ms: int
     assert report.verdict.kind == Kind.CAUSE.value and report.verdict.ids[0] == first, report.verdict
 
 
+def test_what_takes_most_of_the_time_begins_with_itself() -> None:
+    """A headline began "No fault in itself: 321 waits for flushes add up (79 %)", and a lock of 13 % stood behind."""
+    model = serving({"disk.flush": 7900, "lock.futex": 1300})
+    many = finding("DISK-FLUSH-SLOW", {"disk.flush": 7900 * MS}, "Flushes add up.", severity=Severity.INFO)
+    text = made(model, many, finding("LOCK-CONTENTION", {"lock.futex": 1300 * MS}, "A lock is full.")).verdict.text
+    assert text.startswith("Flushes add up (86 % of request time). A smaller fault: A lock is full")
+
+
 @pytest.mark.parametrize(("slow", "says"), [("GET /slow", True), ("", False)])
 def test_a_cause_that_concerns_one_name_is_told_with_the_times_of_that_name(slow: str, says: bool) -> None:
     """The median of all was 2 ms, beside a sleep of half a second."""

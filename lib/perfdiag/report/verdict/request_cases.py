@@ -183,7 +183,7 @@ def _untold(it: Requests) -> list[str]:
 
 
 def _beside_minor(it: Requests) -> list[str]:
-    most = computes(it.model, it.profile) or f"No fault in itself: {told(it.profile[0])}"
+    most = computes(it.model, it.profile) or told(it.profile[0])
     return [most, f"A smaller fault: {told_too(it.minor[0])}", *it.answers]
 
 
