@@ -77,8 +77,7 @@ def build(recording: Recording) -> Model:
     accounts, threads = _attribute(recording, books, futexes, receiving)
     del books  # as large as the rows
     stacks = [receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks]
-    pids = {thread.pid for thread in threads}
-    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve, pids)
+    exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve, {each.pid for each in threads})
     exchanges = without_unanswered(exchanges, recording.given_up)
     chains = _chains(recording, futexes, receiving, names)
     time = _request_time(recording, exchanges, accounts, threads, futexes, chains, window_ns)

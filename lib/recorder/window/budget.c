@@ -12,6 +12,7 @@
 #define PARTS_PER_MILLION 1000000
 #define LEAST_TARGET 10	   /* a target that hardly runs counts as one that uses one part in so many of a CPU */
 #define LOOKS 2		   /* intervals that are judged together: one may be out of the ordinary */
+#define SETTLED 4	   /* looks after a step, until what is left is known well enough to lose all of it */
 #define THINNEST_STACKS 16 /* some 16 a second of a running thread */
 #define MOST_STEPS 32	   /* that are written: each feature can be thinned and given up a few times */
 
@@ -28,7 +29,7 @@ struct share {
 
 static struct costs before;
 static struct share since_step;
-static uint32_t one_of[OPTIONAL_FEATURES], steps, looks;
+static uint32_t one_of[OPTIONAL_FEATURES], steps, looks, looks_since_step;
 static struct {
 	struct budget_step step;
 	uint64_t at_ns; /* 0: none waits for its effect to be known */
@@ -149,6 +150,11 @@ static bool measure(struct recorder *recorder, struct costs *took, struct share 
 	return true;
 }
 
+static uint64_t allowed_of(const struct recorder *recorder, uint64_t ns)
+{
+	return (double)ns * recorder->options.max_cost_ppm / PARTS_PER_MILLION;
+}
+
 void budget_look(struct recorder *recorder)
 {
 	struct budget_look look = {};
@@ -161,7 +167,11 @@ void budget_look(struct recorder *recorder)
 		return;
 	write_step(recorder, &share);
 	look.cost_ns = share.ns;
-	look.allowed_ns = (double)share.of_ns * recorder->options.max_cost_ppm / PARTS_PER_MILLION;
+	look.allowed_ns = allowed_of(recorder, share.of_ns);
+	if (++looks_since_step >= SETTLED) {
+		look.settled_cost_ns = since_step.ns;
+		look.settled_allowed_ns = allowed_of(recorder, since_step.of_ns);
+	}
 	look.requests_per_second = took.requests * NS_PER_SECOND / (took.at_ns ?: 1);
 	/* To count connections takes a walk over them. */
 	if (look.cost_ns > look.allowed_ns || look.requests_per_second > MOST_REQUESTS)
@@ -174,6 +184,7 @@ void budget_look(struct recorder *recorder)
 	last.was = share;
 	last.requests_per_second = look.requests_per_second;
 	since_step = (struct share){};
+	looks_since_step = 0;
 	take_step(recorder, &last.step);
 }
 

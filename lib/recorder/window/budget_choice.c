@@ -6,7 +6,7 @@
 #include "window/budget_choice.h"
 
 #define WORTH 20      /* what takes less than one part in so many of the budget stays: its loss would win nothing */
-#define LAST_RESORT 4 /* requests go as a whole only where the budget is passed by one part in so many of it */
+#define LAST_RESORT 4 /* requests go as a whole only where the budget is passed for long, by one part in so many */
 
 static bool is_last_resort(enum optional_feature feature, const struct optional_cost *cost)
 {
@@ -15,7 +15,8 @@ static bool is_last_resort(enum optional_feature feature, const struct optional_
 
 static bool is_worth_it(const struct budget_look *look, enum optional_feature feature, const struct optional_cost *cost)
 {
-	if (is_last_resort(feature, cost) && look->cost_ns <= look->allowed_ns + look->allowed_ns / LAST_RESORT)
+	if (is_last_resort(feature, cost) &&
+	    look->settled_cost_ns <= look->settled_allowed_ns + look->settled_allowed_ns / LAST_RESORT)
 		return false;
 	return cost->one_of && (cost->unknown || (cost->ns && cost->ns >= look->allowed_ns / WORTH));
 }

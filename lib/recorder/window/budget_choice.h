@@ -23,6 +23,8 @@ struct optional_cost {
 
 struct budget_look {
 	uint64_t cost_ns, allowed_ns; /* of all programs */
+	uint64_t settled_cost_ns,
+		settled_allowed_ns;   /* likewise since the last step; 0 until that is long enough ago */
 	uint64_t requests_per_second; /* that are followed */
 	struct optional_cost features[OPTIONAL_FEATURES];
 };

@@ -14,6 +14,8 @@ static struct budget_look costing(uint64_t failed_calls, uint64_t stacks, uint64
 	return (struct budget_look){
 		.cost_ns = failed_calls + stacks + requests + ledger,
 		.allowed_ns = 5 * PERCENT,
+		.settled_cost_ns = failed_calls + stacks + requests + ledger,
+		.settled_allowed_ns = 5 * PERCENT,
 		.features = { [OPTIONAL_FAILED_CALLS] = { .one_of = 1, .ns = failed_calls },
 			      [OPTIONAL_STACKS] = { .one_of = 1, .most_one_of = 16, .ns = stacks },
 			      [OPTIONAL_PEERS] = { .one_of = 1, .unknown = true },
@@ -86,7 +88,9 @@ static void a_sample_that_nearly_keeps_the_budget_stays(void)
 	look.features[OPTIONAL_PEERS].one_of = 0;
 	look.features[OPTIONAL_REQUESTS].one_of = 8;
 	CHECK(!budget_choose(&look, &step));
-	look.cost_ns += PERCENT;
+	look.cost_ns += 9 * PERCENT;
+	CHECK(!budget_choose(&look, &step)); /* for a moment */
+	look.settled_cost_ns += PERCENT;
 	check_step(&look, OPTIONAL_REQUESTS, 0);
 }
 
@@ -120,6 +124,7 @@ static void take(struct budget_look *look)
 	CHECK(cost->one_of && (!step.one_of || step.one_of > cost->one_of)); /* never back */
 	CHECK(step.one_of <= cost->most_one_of);
 	look->cost_ns -= cost->ns - left;
+	look->settled_cost_ns = look->cost_ns;
 	cost->ns = left;
 	cost->one_of = step.one_of;
 }
@@ -133,7 +138,7 @@ static void whatever_it_costs_there_is_an_end(void)
 		uint64_t before = look.cost_ns;
 		int steps = 0;
 
-		look.allowed_ns = random() % 4 ? random() % scale : 0;
+		look.allowed_ns = look.settled_allowed_ns = random() % 4 ? random() % scale : 0;
 		look.features[OPTIONAL_REQUESTS].most_one_of = 1U << random() % 20;
 		while (budget_choose(&look, &step) && ++steps < 100)
 			take(&look);

@@ -41,7 +41,8 @@ def last_steps(lines: Sequence[schema.GivenUp]) -> dict[str, schema.GivenUp]:
 def not_measured(recording: Recording, features: Mapping[str, tuple[str, str]]) -> list[NotMeasured]:
     """Return what was given up, wholly or all but a part, since when, and the option that keeps it."""
     found = []
-    for feature, line in last_steps(recording.given_up).items():
+    for line in sorted(last_steps(recording.given_up).values(), key=lambda line: -line.at_ns):  # what hurts went last
+        feature = line.feature
         what, _ = features.get(feature, (feature, ""))
         after = duration(max(0, line.at_ns - recording.header.start_ns))
         part = f"all but one in {line.one_of:,} of {'connections: ' * (feature == REQUESTS)}" if line.one_of else ""
