@@ -107,6 +107,17 @@ def test_readers_that_wait_for_a_thread_that_serves_nobody() -> None:
     assert check(builder.model(), ELSEWHERE).number == pytest.approx(0.02, rel=0.06), "that is another thread's doing"
 
 
+def test_readers_that_wait_for_a_program_that_each_request_starts() -> None:
+    """sshd waits for a script of the day, which runs apt: "another thread, which runs its own code" was told."""
+    builder = Builder(comm="sshd").thread("sshd", cpu_user="1 s", wait_child="4 s", rest="net.accept")
+    for tid in (150, 151, 152):
+        builder.thread("apt", pid=tid, tid=tid, cpu_user="2 s", exited=True)
+        builder.because("wait.child", "", "cpu.user", "1 s", root_tid=tid)
+    requests(builder, {"cpu.user": 1000}, count=100, delays=[400] * 50 + [0] * 50, met={"cpu.user": 0.02}, served=False)
+    builder.line(unread({("wait.child", "cpu.user"): 18 * S}, served=False)[0])
+    assert "waits for apt (3 threads), which runs its own code" in finding(builder.model(), THREAD).headline
+
+
 @pytest.mark.parametrize(("inside_ms", "holds"), [(0, True), (20_000, False)])
 def test_a_reader_that_waits_for_a_peer_on_its_own_account_holds_up_all(inside_ms: int, holds: bool) -> None:
     """A timer of an event loop that asks a service and blocks; or workers that wait for it in their requests."""
