@@ -83,7 +83,7 @@ __weak __noinline int look_at_answer(struct connection *connection, __u32 bytes)
 		if (knobs.sees_failures)
 			keep_error(connection, call, status);
 	} else if (status == STATUS_FINE) {
-		forget_tries(bpf_get_current_task_btf(), call);
+		forget_tries(bpf_get_current_task_btf(), call, false);
 	}
 	return 0;
 }

@@ -24,6 +24,7 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile __u8 call_arguments[512]; /* enum argument_kind, and the place */
 
 static bool told_many;
+static bool has_failed[512]; /* by number: of all others no success has to be looked at */
 
 static __always_inline void count_call(void)
 {
@@ -137,9 +138,12 @@ static __always_inline void read_argument(struct failed_call *failed, struct tas
 static __always_inline void keep_failed(struct task_struct *task, struct call *call, __u32 error)
 {
 	struct failed_call *failed = failed_of(task);
+	__u64 number = call->number;
 
 	if (!failed || (failed->at && !failed->minor && is_minor(error)))
 		return;
+	if (number < 512)
+		has_failed[number] = true;
 	failed->at = bpf_ktime_get_ns();
 	failed->what = (struct failure){ .call = call_object(call), .error = error };
 	failed->minor = is_minor(error);
@@ -151,8 +155,9 @@ static __always_inline void forget_failed(struct task_struct *task, struct call 
 {
 	__u64 number = call->number;
 
-	if (number < 512 && !call->i386 && ARGUMENT_KIND(call_arguments[number]) != ARGUMENT_NONE)
-		forget_tries(task, call_object(call));
+	if (number < 512 && has_failed[number])
+		forget_tries(task, call_object(call),
+			     call->i386 || ARGUMENT_KIND(call_arguments[number]) == ARGUMENT_NONE);
 }
 
 /* A thread sleeps, and if it slept for the same call before, it tries that again and again. */

@@ -33,16 +33,23 @@ static __always_inline struct failed_call *failed_of(struct task_struct *task)
 	return failed;
 }
 
-/* What succeeds after all is not what a thread sleeps for. */
-static __always_inline void forget_tries(struct task_struct *task, __u64 call)
+/*
+ * What succeeds after all is not what a thread sleeps for.  `for_all`: nothing tells for what the call is made, so that the
+ * next failure is perhaps for something else.
+ */
+static __always_inline void forget_tries(struct task_struct *task, __u64 call, bool for_all)
 {
 	struct failed_call *failed;
 
 	if (!task->bpf_storage)
 		return;
 	failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
-	if (failed && failed->at && failed->what.call == call && !failed->what.ended)
+	if (!failed)
+		return;
+	if (failed->at && failed->what.call == call && !failed->what.ended)
 		failed->at = 0;
+	if (for_all && failed->slept_for.call == call && !failed->slept_for.ended)
+		failed->slept_for.call = 0;
 }
 
 static __always_inline bool is_same(const struct failure *one, const struct failure *other)

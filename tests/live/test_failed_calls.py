@@ -124,6 +124,24 @@ def test_what_succeeds_for_the_next_of_several_is_not_waited_for(
     assert not recorded(attach, pid).failed_calls
 
 
+ADDRESS = "fcntl.ioctl(s, 0x8915, {!r}.ljust(40, bytes(1)))"  # SIOCGIFADDR
+
+
+@pytest.mark.parametrize(
+    ("tries", "sleeps"),
+    [
+        ("socket.socket(socket.AF_X25)", f"socket.socket().close(); {SLEEP}"),  # another family of addresses
+        (f"s = socket.socket(); {ADDRESS.format(b'lo')}; {ADDRESS.format(b'none')}", SLEEP),  # all interfaces in turn
+    ],
+)
+def test_what_succeeds_in_another_way_is_not_waited_for(
+    tries: str, sleeps: str, tmp_path: Path, cleanup: Cleanup, attach: Attach
+) -> None:
+    text = TRY_AGAIN.format(tries=tries, sleeps=sleeps)
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
+    assert not recorded(attach, pid).failed_calls
+
+
 def test_one_failure_is_not_tried_again(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
     """A program that looks for its locale in vain, and then sleeps, does not wait for that."""
     text = TRY_AGAIN.format(tries="pause_s > 1 or os.stat(path + '.missing')", sleeps=f"{SLEEP}; pause_s = 2")

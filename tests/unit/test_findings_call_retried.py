@@ -72,6 +72,10 @@ def test_the_error_decides_what_to_do(call: str, error: int, remedy: str) -> Non
     [
         ("stat", errno.ENOENT),
         ("mkdir", errno.EEXIST),
+        ("mknodat", errno.EEXIST),
+        ("openat", errno.ELOOP),
+        ("socket", errno.EAFNOSUPPORT),
+        ("ioctl", errno.EADDRNOTAVAIL),
         ("epoll_ctl", errno.EEXIST),
         ("fchown", errno.EPERM),
         ("openat", errno.EACCES),
@@ -80,8 +84,9 @@ def test_the_error_decides_what_to_do(call: str, error: int, remedy: str) -> Non
     ],
 )
 def test_an_error_that_may_do_no_harm_is_no_fault(call: str, error: int) -> None:
-    """Somebody waits until a file is there; mkdir -p, libuv, cp -a, an agent that looks at others' /proc, whoever
-    tidies up, and a client of statsd go on after theirs."""
+    """Somebody waits until a file is there; mkdir -p, mkfifo, libuv, cp -a, an agent that looks at others' /proc or at
+    all interfaces, whoever tidies up, follows no link or tries all families of addresses, and a client of statsd go on
+    after theirs."""
     found = finding(sleeping(call, error).model(), ID)
     assert found.severity is Severity.INFO and found.headline.startswith("Threads sleep, mostly after"), found.headline
 

@@ -77,10 +77,14 @@ _EXPECTED = frozenset(
     | {errno.EPIPE, errno.ECONNRESET, errno.ECONNREFUSED}
 )
 # Whoever makes sure that something is so, or takes what it can get, meets these: mkdir -p, an event loop (libuv) that
-# adds a descriptor again, a copy that keeps owners, an agent that reads what it may of all processes.
+# adds a descriptor again, a copy that keeps owners, an agent that reads what it may of all processes, or asks all
+# interfaces for their addresses, a reader that follows no link, a client that tries all families of addresses.
 _EXPECTED_OF: Mapping[int, frozenset[str]] = {
+    errno.EADDRNOTAVAIL: frozenset({"ioctl"}),
+    errno.EAFNOSUPPORT: frozenset({"socket"}),
     errno.EAGAIN: frozenset({"ioctl"}),
-    errno.EEXIST: frozenset({"mkdir", "mkdirat", "epoll_ctl"}),
+    errno.EEXIST: frozenset({"mkdir", "mkdirat", "mknod", "mknodat", "epoll_ctl"}),
+    errno.ELOOP: frozenset({"open", "openat", "openat2"}),
     errno.ENOTEMPTY: frozenset({"rmdir", "unlinkat"}),
 }
 _NEEDS_PERMISSION = frozenset({"execve", "execveat", "bind", "mount", "fcntl"})
