@@ -6,8 +6,9 @@
  * COST    100 ns for every system call of the host, most of it the tracepoint itself (getppid() takes 164 ns without it,
  *         267 with it): taken away for good as soon as one CPU returns from more than 100,000 calls a second.  A look-up
  *         for each that fails or times out.
- * CANNOT  see that another thread sleeps for a call that failed, or a try that no second one follows.  Of several calls
- *         that failed before a sleep the last one counts.
+ * CANNOT  see that another thread sleeps for a call that failed, or a try that no second one and a second sleep follow, in
+ *         the same request where the thread reads requests.  Of several calls that failed before a sleep the last one
+ *         counts.
  */
 #include <linux/errno.h>
 #include "core/own_costs.bpf.h"
@@ -171,7 +172,7 @@ static __always_inline void book_sleep(struct task_struct *task, struct call *ca
 	if (!record || record->waited_since < failed->at || record->last_syscall != (__u32)call->number ||
 	    (record->account != ACCOUNT_WAIT_TIMER && record->account != ACCOUNT_WAIT_PARKED) || ns < SHORTEST_SLEEP_NS)
 		return;
-	book_try(failed, task->comm, record->tgid, ns);
+	book_try(failed, task->comm, record, ns);
 }
 
 static __always_inline int note_end(long result)

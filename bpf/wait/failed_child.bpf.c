@@ -50,7 +50,8 @@ static __always_inline bool is_command(const struct failure *what, struct task_s
  * A child that has slept for most of its life, as sleep(1) does, has done so for who started it.  One that succeeds after
  * all, or with something else, is not what that sleeps for.
  */
-static __always_inline void book_child(struct task_struct *parent, struct task_struct *task, struct record *record)
+static __always_inline void book_child(struct task_struct *parent, struct task_struct *task, struct record *record,
+				       const struct record *who)
 {
 	__u64 ns = record->accounts[ACCOUNT_WAIT_TIMER].ns, now = bpf_ktime_get_ns();
 	struct failed_call *failed;
@@ -59,7 +60,7 @@ static __always_inline void book_child(struct task_struct *parent, struct task_s
 	if (!failed || !failed->at || record->start < failed->at)
 		return;
 	if (ns >= SHORTEST_SLEEP_NS && 2 * ns >= now - record->start)
-		book_try(failed, task->comm, parent->tgid, ns);
+		book_try(failed, task->comm, who, ns);
 	else if (is_command(&failed->what, task))
 		failed->at = 0;
 }
@@ -67,18 +68,19 @@ static __always_inline void book_child(struct task_struct *parent, struct task_s
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(failed_child, struct task_struct *task)
 {
-	struct record *record = record_of(task);
+	struct record *record = record_of(task), *who;
 	struct task_struct *parent;
 
 	if (!record || knobs.closing || task->pid != task->tgid ||
 	    LOAD(signal_struct, LOAD(task_struct, task, signal), live.counter) > 0)
 		return 0;
 	parent = task->real_parent;
-	if (!parent || !record_of(parent))
+	who = parent ? record_of(parent) : NULL;
+	if (!who)
 		return 0;
 	if (task->exit_code)
 		keep_child(parent, task);
 	else
-		book_child(parent, task, record);
+		book_child(parent, task, record, who);
 	return 0;
 }

@@ -59,16 +59,20 @@ static __always_inline bool is_same(const struct failure *one, const struct fail
 	return words[0] == others[0] && words[1] == others[1] && words[2] == others[2] && words[3] == others[3];
 }
 
-/* Who tries in vain sleeps, or has somebody of that name sleep: after the same a second time, that is why. */
-static __always_inline void book_try(struct failed_call *failed, const char *comm, __u32 tgid, __u64 ns)
+/*
+ * Who tries in vain sleeps, or has somebody of that name sleep: after the same a second time, that is why.  What fails in the
+ * next request fails for that: it is no second try.
+ */
+static __always_inline void book_try(struct failed_call *failed, const char *comm, const struct record *who, __u64 ns)
 {
 	struct failed_call_key key = { .what = failed->what };
 	struct failed_call_sum *sum;
 
 	__builtin_memcpy(key.comm, comm, sizeof(key.comm));
 	failed->at = 0;
-	if (!is_same(&failed->slept_for, &failed->what)) {
+	if (!is_same(&failed->slept_for, &failed->what) || failed->slept_read != who->requests_read) {
 		failed->slept_for = failed->what;
+		failed->slept_read = who->requests_read;
 		failed->slept_ns = ns;
 		return;
 	}
@@ -77,7 +81,7 @@ static __always_inline void book_try(struct failed_call *failed, const char *com
 		return;
 	__sync_fetch_and_add(&sum->sleeps, failed->slept_ns ? 2 : 1);
 	__sync_fetch_and_add(&sum->ns, ns + failed->slept_ns);
-	sum->tgid = tgid;
+	sum->tgid = who->tgid;
 	if (failed->slept_ns > ns)
 		ns = failed->slept_ns;
 	if (ns > sum->max_ns) { /* two can race: tolerated, as in ADD_SHARED() */

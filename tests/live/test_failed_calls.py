@@ -142,6 +142,46 @@ def test_what_succeeds_in_another_way_is_not_waited_for(
     assert not recorded(attach, pid).failed_calls
 
 
+# Each request fails to take the lock, and sleeps; in vain it tries so often.
+SERVER = """
+import fcntl, socket, sys, time
+held, other = open(sys.argv[1], "w"), open(sys.argv[1])
+fcntl.flock(held, fcntl.LOCK_EX)
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection, _ = listener.accept()
+while connection.recv(4096):
+    for _ in range(int(sys.argv[2])):
+        try:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(0.03)
+    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+"""
+CLIENT = """
+import socket, sys
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+print(0, flush=True)
+while True:
+    connection.sendall(b"GET /x HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n")
+    connection.recv(4096)
+"""
+
+
+@pytest.mark.parametrize("tries", [1, 2])
+def test_what_fails_in_the_next_request_is_not_tried_again(
+    tries: int, tmp_path: Path, cleanup: Cleanup, attach: Attach
+) -> None:
+    """A handler goes on without an optional lock, and sleeps for another reason."""
+    pid, port = cleanup.enter_context(running_server(SERVER, tmp_path / "lock", tries))
+    cleanup.enter_context(running_server(CLIENT, port))
+    model = recorded(attach, pid)
+    served = sum(each.line.count for each in model.exchanges if each.served)
+    assert served > 5, model.exchanges
+    sleeps = sum(line.sleeps for line in model.failed_calls)
+    assert sleeps == 0 if tries == 1 else 2 * served - 4 <= sleeps <= 2 * served + 4
+
+
 def test_one_failure_is_not_tried_again(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
     """A program that looks for its locale in vain, and then sleeps, does not wait for that."""
     text = TRY_AGAIN.format(tries="pause_s > 1 or os.stat(path + '.missing')", sleeps=f"{SLEEP}; pause_s = 2")
