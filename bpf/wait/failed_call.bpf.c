@@ -94,14 +94,29 @@ static __always_inline bool is_minor(__u32 error)
 #define ADDRESS_BYTES 28       /* struct sockaddr_in6 */
 #define SHORT_ADDRESS_BYTES 16 /* struct sockaddr_in, behind which memory may end */
 
-static __always_inline void read_address(struct failed_call *failed, __u64 address)
+/* A name of AF_UNIX ends where the length of its address says, or before at a NUL: what follows is somebody else's. */
+static __always_inline void read_unix_name(struct failed_call *failed, __u64 address, __u32 bytes)
 {
+	__u64 length = bytes - sizeof(__u16);
+
+	if (length >= sizeof(failed->argument))
+		return;
+	length = at_most(length, sizeof(failed->argument) - 1);
+	if (bpf_probe_read_user(failed->argument, length, (void *)address + sizeof(__u16)))
+		return;
+	failed->argument[length] = 0;
+	failed->kind = ARGUMENT_PATH;
+}
+
+static __always_inline void read_address(struct failed_call *failed, const struct call *call, __u32 place)
+{
+	__u64 address = call->arguments[place];
 	__u16 family = 0;
 
 	bpf_probe_read_user(&family, sizeof(family), (void *)address);
 	if (family == AF_UNIX) {
-		if (bpf_probe_read_user_str(failed->argument, sizeof(failed->argument), (void *)address + 2) > 0)
-			failed->kind = ARGUMENT_PATH;
+		if (place == 1) /* bind(), connect(): the length of sendto()'s is no argument that is read */
+			read_unix_name(failed, address, call->arguments[2]);
 	} else if (!bpf_probe_read_user(failed->argument, ADDRESS_BYTES, (void *)address) ||
 		   !bpf_probe_read_user(failed->argument, SHORT_ADDRESS_BYTES, (void *)address)) {
 		failed->kind = ARGUMENT_ADDRESS;
@@ -127,7 +142,7 @@ static __always_inline void read_argument(struct failed_call *failed, struct tas
 		if (bpf_probe_read_user_str(failed->argument, sizeof(failed->argument), (void *)value) > 0)
 			failed->kind = ARGUMENT_PATH;
 		break;
-	case ARGUMENT_ADDRESS: read_address(failed, value); break;
+	case ARGUMENT_ADDRESS: read_address(failed, call, ARGUMENT_PLACE(argument)); break;
 	case ARGUMENT_DESCRIPTOR:
 		inode = LOAD(file, file_of(task, value), f_inode);
 		if (inode)

@@ -93,6 +93,29 @@ def test_of_a_long_path_the_end_is_told_if_it_was_read(
     assert (line.call, line.file) == ("syscall:rmdir", name)
 
 
+UNTERMINATED = (
+    "name = b'\\x01\\0' + path.encode(); end = len(name); "
+    "assert not ctypes.CDLL(None).bind(s.fileno(), name + b'-password=hunter2', end)"
+)
+
+
+@pytest.mark.parametrize(
+    ("tries", "file"),
+    [
+        (f"s = socket.socket(socket.AF_UNIX); {UNTERMINATED}", "file named"),
+        ("os.rmdir('https://alice:hunter2@host/callback?code=hunter2')", ""),
+        ("os.rmdir('https:/host/callback')", ""),
+        ("os.rmdir('/proc/callback?code=hunter2')", "callback"),
+    ],
+)
+def test_nothing_is_kept_behind_a_name(tries: str, file: str, tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
+    text = TRY_AGAIN.format(tries=tries, sleeps=SLEEP).replace("import", "import ctypes,", 1)
+    text = text.replace("except OSError", "except (OSError, AssertionError)")
+    pid, _ = cleanup.enter_context(running_server(text, tmp_path / "file named", PAUSE_NS / 1e9))
+    lines = [each for each in recorded(attach, pid).failed_calls if each.call in ("syscall:bind", "syscall:rmdir")]
+    assert [each.file for each in lines] == [file], lines
+
+
 def test_a_missing_file_does_not_count_behind_a_lock(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
     text = TRY_AGAIN.format(tries=LOCK, sleeps=f"os.path.exists(path + '.missing'); {SLEEP}")
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))

@@ -9,13 +9,17 @@
 #include "perfdiag.skel.h"
 #include "wait/syscall_class.h"
 
-/* The last component, as of other files: what stands before it can be long, and say more than anybody needs. */
+/*
+ * The last component, as of other files: what stands before it can be long, and say more than anybody needs.  Programs also
+ * look whether a URL is a file: of that nothing is kept, nor what may be its query, as of sources of mounts.
+ */
 static void write_base_name(struct json *json, const char *path)
 {
 	size_t length = strnlen(path, ARGUMENT_BYTES), begin;
 
-	if (length >= ARGUMENT_BYTES - 1)
+	if (length >= ARGUMENT_BYTES - 1 || memmem(path, length, ":/", 2))
 		return; /* it may be cut: its end is not known */
+	length = strcspn(path, "?#;%=");
 	while (length && path[length - 1] == '/')
 		length--;
 	for (begin = length; begin && path[begin - 1] != '/'; begin--)
