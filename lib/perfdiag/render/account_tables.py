@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.common.by_key import groups_by_key
-from perfdiag.common.units import about_at_most, count, duration, plural, share
+from perfdiag.common.units import about_at_most, count, duration, give_or_take, plural, share
 from perfdiag.model.requests.request_time import beyond
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.render.host_consumers import who_has
@@ -92,7 +92,8 @@ def _counted(report: Report, number: int) -> str:
     """Return how many requests there are, those apart that the first line of the report does not count."""
     unread = sum(each.count for each in report.unread)
     if not unread or report.answered is None or report.answered.count + unread != number:
-        return plural(number, "request")
+        error = report.sample.error if report.sample else 0.0
+        return plural(number, "request") + give_or_take(round(error * number))
     return f"{plural(report.answered.count, 'request')} and {unread:,} still unread at the end"
 
 

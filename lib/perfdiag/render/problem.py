@@ -8,7 +8,7 @@ from types import MappingProxyType
 from rich.cells import cell_len
 from rich.text import Text
 
-from perfdiag.common.units import plural
+from perfdiag.common.units import give_or_take, plural
 from perfdiag.diagnosis.rule import EvidenceKind, Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import COLUMNS, ESSENTIAL, HEADING, Block, Chunk, Page, Section, clip
@@ -88,7 +88,8 @@ def _sentences(report: Report) -> list[str]:
     if faults(report) and verdict.kind == Kind.PROFILE.value:
         said = []
     if verdict.status in FAULTS and report.answered:  # the first line of the report says so already
-        said = [each for each in said if not each.startswith(f"Its {plural(report.answered.count, 'request')} took ")]
+        many = plural(report.answered.count, "request") + give_or_take(report.answered.count_error)
+        said = [each for each in said if not each.startswith(f"Its {many} took ")]
     if verdict.status in FAULTLESS:  # that an objective was kept was asked for
         kept = [check.text for check in report.checked if check.id == SLO_BREACH][:1]
         said = [*(f"{text[:1].upper()}{text[1:]}." for text in kept), *said]

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from perfdiag.common.units import about_at_most, duration, plural
+from perfdiag.common.units import about_at_most, duration, give_or_take, plural
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Finding, account_of
 from perfdiag.diagnosis.significance import brief
@@ -24,7 +24,7 @@ def answered(model: Model, cause: Finding | None = None) -> str:
         return ""
     only = _concerned(model, served, cause) if cause else None
     if only is None:
-        return f"Its {plural(whole.count, 'request')} took {_times(whole)}."
+        return f"Its {plural(whole.count, 'request')}{give_or_take(whole.error)} took {_times(whole)}."
     return f"{only.whole.count:,} of {plural(whole.count, 'request')}, {brief(only.title)}, took {_times(only.whole)}."
 
 
