@@ -132,7 +132,8 @@ def test_those_behind_a_server_are_told_apart(cleanup: Cleanup, attach: Attach) 
         part = seen_ns(model, "net.receive", "wait.timer", pid) / model.ns("net.receive")
         assert 0.2 < part < 0.4, model.peer_waits
     (found,) = [each for each in diagnose(model).findings if each.id == "NET-PEER-SLOW"]
-    assert "waits for several processes, which sleep" in found.headline, found.headline
+    assert "waits for python (3 processes), which sleep" in found.headline, found.headline
+    assert all(f"({pid})" in found.remedies[0].text for pid, _ in asked), found.remedies
 
 
 def test_one_in_between_that_works_as_well_is_not_taken_for_the_one_behind(cleanup: Cleanup, attach: Attach) -> None:

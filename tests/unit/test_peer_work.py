@@ -262,6 +262,15 @@ def test_processes_that_have_ended_have_the_name_under_which_they_were_met_on_a_
     assert found.remedies[0].text == "do not sleep in backend (10 processes) while somebody waits"
 
 
+def test_few_of_one_name_are_listed_in_the_remedy() -> None:
+    builder = asking()
+    for number in (88, 89, 90):
+        behind(builder, number, "wait.timer", 1.9, root_comm="store")
+    found = finding(builder.model(), NET)
+    assert found.headline.endswith("cache (77) waits for store (3 processes), which sleep")
+    assert found.remedies[0].text == "do not sleep in store (88), store (89), store (90) while somebody waits"
+
+
 def test_processes_of_which_no_name_is_known_are_not_listed_by_number() -> None:
     found = finding(by_backends("").model(), IPC)
     assert found.headline == "Several processes answer slowly: they sleep"

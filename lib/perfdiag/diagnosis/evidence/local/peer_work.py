@@ -142,7 +142,8 @@ class PeerWork:
         text = STARTS if ended else DOING.get(self.first, WAITS).remedy
         pid = self.others[0].pid if self.others else first.lines[0].line.peer_pid
         several = [each.name for each in self.others if each.comm]
-        who = first.who if first.who != SEVERAL or not several else first_of(several, _SEVERAL_NAMED)
+        listed = several and not first.doer and (first.who == SEVERAL or len(several) <= _SEVERAL_NAMED)
+        who = first_of(several, _SEVERAL_NAMED) if listed else first.who
         return fix(
             text.format(
                 who=who,
