@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from perfdiag.diagnosis.frame import begun
 from perfdiag.diagnosis.rule import Mechanism, Severity
 from perfdiag.recording import schema
 
@@ -275,3 +276,15 @@ def test_processes_of_which_no_name_is_known_are_not_listed_by_number() -> None:
     found = finding(by_backends("").model(), IPC)
     assert found.headline == "Several processes answer slowly: they sleep"
     assert found.remedies[0].text == "do not sleep in several processes while somebody waits"
+
+
+@pytest.mark.parametrize(
+    ("headline", "said"),
+    [
+        ("a socket made by cache (77) answers", "A socket made by cache (77) answers"),
+        ("a.out (7) waits", "a.out (7) waits"),
+    ],
+)
+def test_a_place_without_a_name_begins_a_sentence(headline: str, said: str) -> None:
+    """It read "This process is not the slow part. a socket made by postgres answers slowly"."""
+    assert begun(headline) == said

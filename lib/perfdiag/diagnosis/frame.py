@@ -6,6 +6,8 @@ from perfdiag.diagnosis.rule import Claims, Confidence, Evidence, Finding, Mecha
 from perfdiag.diagnosis.significance import fault, lowered, recording_limits
 from perfdiag.model.model import Model
 
+_ARTICLES = ("a ", "an ", "the ")
+
 
 def conclude(
     model: Model,
@@ -54,6 +56,11 @@ def conclude(
         weight=weight,
         others=others,
         inside=inside,
-        headline=headline,
+        headline=begun(headline),
         mechanism=mechanism,
     )
+
+
+def begun(headline: str) -> str:
+    """Return a headline as a sentence begins; names of processes, peers and code stay as they are."""
+    return headline[:1].upper() + headline[1:] if headline.startswith(_ARTICLES) else headline

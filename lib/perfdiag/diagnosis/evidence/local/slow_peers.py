@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.local.peer_parts import SEVERAL
 from perfdiag.diagnosis.evidence.local.peer_work import PeerWork
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME
 from perfdiag.diagnosis.evidence.target import subject
-from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.frame import begun, conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Relation
 from perfdiag.diagnosis.significance import (
@@ -115,7 +115,7 @@ def with_work(
     ]
     return replace(
         found,
-        headline=_does_slowly(work, does) if does else f"{brief(place)} {answers} slowly: {work.sentence}",
+        headline=_does_slowly(work, does) if does else begun(f"{brief(place)} {answers} slowly: {work.sentence}"),
         claim=f"{found.claim} Meanwhile {work.sentence}.",
         mechanism=work.mechanism,
         evidence=[*found.evidence, *seen],
