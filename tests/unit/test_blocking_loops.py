@@ -86,6 +86,13 @@ def test_requests_wait_with_a_loop_that_asks_at_a_unix_socket_read_or_unread(unr
     assert any("5.0 other requests waited for it" in each.text for each in first.evidence)
 
 
+def test_the_remedy_names_the_programs_function_that_asks_and_not_the_driver() -> None:
+    script = ["connect (/usr/lib/python3/dist-packages/psycopg2/__init__.py:80)", "report (/srv/app.py:28)"]
+    builder = asking_beside(127, unread_ns=20 * S)
+    builder.stack("wait", "ipc.unix", object=DATABASE, user=["poll (libc.so.6)"], script=script, weight="2 s")
+    assert "in the event loop, in report (app.py:28): await" in finding(builder.model(), LOCAL).remedies[0].text
+
+
 def test_requests_that_each_wait_in_a_thread_of_their_own_wait_for_the_peer() -> None:
     for builder in (asking_beside(0, unread_ns=20 * S), asking_beside(127)):
         assert "event loop" not in finding(builder.model(), LOCAL).headline

@@ -107,6 +107,13 @@ def own_functions(stack: schema.Stack) -> list[str]:
     return [readable(frame) for frame in functions(stack) if not of_language(frame)]
 
 
+def users_function(stack: schema.Stack) -> str:
+    """Return the innermost function of a script that belongs neither to its language nor to what is installed beside
+    that, as a driver or a framework is; "" where there is none."""
+    own = (frame for frame in functions(stack) if not of_language(frame) and _INSTALLED.search(frame) is None)
+    return readable(next(own, ""))
+
+
 def is_line(frame: str) -> bool:
     """Return whether a frame is a script's function, which is told with its line."""
     return _LINE.search(frame) is not None
