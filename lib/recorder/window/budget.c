@@ -51,6 +51,9 @@ static int read_costs(struct recorder *recorder, struct costs *ret)
 			ret->ns[program] += values[cpu].ns * timed_each(program);
 			ret->requests += values[cpu].requests;
 		}
+		/* Whoever lost its CPU while it read the clock takes more off than its run took. */
+		if ((int64_t)ret->ns[program] < 0)
+			ret->ns[program] = 0;
 	}
 	ret->at_ns = now_ns();
 	ret->target_ns = recorder->ran_ns;
