@@ -47,7 +47,7 @@ def test_a_quota_that_was_hit_names_group_and_value() -> None:
     assert "0.2 CPUs (/sys/fs/cgroup/job)" in found.claim and found.claims["runq.throttled"] == 7_000_000_000
     first = found.remedies[0]
     assert first.kind is RemedyKind.TRY
-    assert first.text == "echo '40000 100000' > /sys/fs/cgroup/job/cpu.max"
+    assert first.text == "echo '90000 100000' > /sys/fs/cgroup/job/cpu.max"
     assert first.undo == "echo '20000 100000' > /sys/fs/cgroup/job/cpu.max" and "20000" in first.present_value
     assert any("98 of 100 periods" in evidence.text for evidence in found.evidence)
     assert not any("7.9" in evidence.text for evidence in found.evidence), "one throttling has one time: 7 s"
@@ -56,7 +56,7 @@ def test_a_quota_that_was_hit_names_group_and_value() -> None:
 def test_version_1_has_its_own_file() -> None:
     first = finding(limited(cpu_groups=[group(version=1, path="/sys/fs/cgroup/cpu/job")]), QUOTA).remedies[0]
     assert (first.text, first.undo) == (
-        "echo 40000 > /sys/fs/cgroup/cpu/job/cpu.cfs_quota_us",
+        "echo 90000 > /sys/fs/cgroup/cpu/job/cpu.cfs_quota_us",
         "echo 20000 > /sys/fs/cgroup/cpu/job/cpu.cfs_quota_us",
     )
 

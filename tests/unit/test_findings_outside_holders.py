@@ -67,7 +67,7 @@ def test_what_the_holder_did_meanwhile_is_its_cause() -> None:
     )
     found = finding(knowing(builder.model(), competitors={324: INDEXER}), LOCK)
     assert found.headline == "indexer (324) holds the lock on queue (inode 12) on 254:0: it sleeps"
-    assert "do not sleep in indexer (324)" in found.remedies[0].text
+    assert "shorten or drop the sleep in indexer (324)" in found.remedies[0].text
 
 
 def test_its_time_is_read() -> None:

@@ -13,7 +13,7 @@ from perfdiag.model.requests.request_time import beyond
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.render.host_consumers import who_has
 from perfdiag.render.layout import DIM, ESSENTIAL, NEVER, Block, Chunk, Page, Section, clip, heading, pad
-from perfdiag.render.problem import faults
+from perfdiag.render.problem import numbered, to_mend
 from perfdiag.report.contract import Account, Finding, Report
 
 OWN_THREAD = "own thread "  # how objects.py begins the name of a thread of the target
@@ -169,7 +169,7 @@ def _in_full(entries: Sequence[Account], page: Page, rank: int) -> list[Chunk]:
 def _numbers(report: Report, page: Page, account: str) -> list[int]:
     """Return the numbers of the findings that explain an account: faults, or, without any, the first; a full page has
     all others, too."""
-    named = faults(report) or list(enumerate(report.findings, 1))[: None if page.full else 1]
+    named = to_mend(report) or numbered(report)[: None if page.full else 1]
     return [number for number, each in named if _explains(each, account)]
 
 

@@ -53,7 +53,7 @@ def line(report: Report, *, stacks: bool = True) -> str:
     accounted = max(0.0, 1 - coverage.closed_error - coverage.unexplained_share)
     lost = _lost(report)
     nothing = "losses unknown" if coverage.lost is None else "nothing lost"
-    parts = [f"{fine_share(accounted)} of time accounted for{_unknown(report)}"]
+    parts = [f"{fine_share(accounted)} of thread time booked{_unknown(report)}"]
     parts.append(f"{count(lost)} of {plural(coverage.records, 'record')} lost" if lost else nothing)
     return ", ".join([*parts, *([_stacks(report)] if stacks else [])])
 
@@ -61,18 +61,18 @@ def line(report: Report, *, stacks: bool = True) -> str:
 def _unknown(report: Report) -> str:
     """Return which part of that is only known to be blocked or idle, where it is worth a word."""
     part = report.coverage.cannot_tell_ns / report.wall_ns if report.wall_ns else 0.0
-    return f", {share(part)} of it as blocked or idle (unknown)" if part >= general_policy.worth_share else ""
+    return f", {share(part)} of it as blocked or idle, cause unknown" if part >= general_policy.worth_share else ""
 
 
 def _stacks(report: Report) -> str:
     coverage = report.coverage
     if coverage.stack_agreement is None:
-        return "no stacks to compare"
+        return "no stacks sampled"
     samples = plural(coverage.stack_samples, "stack")
     if coverage.stack_agreement >= 1:
-        return f"{samples} {'agrees' if coverage.stack_samples == 1 else 'agree'}"
+        return f"{samples} {'agrees' if coverage.stack_samples == 1 else 'agree'} with the books"
     most = "".join(f" (most: {account}, stack says {seen})" for account, seen, _ in coverage.disagreements[:1])
-    return f"{samples} agree for {fine_share(coverage.stack_agreement)} of their time{most}"
+    return f"{samples} agree with the books for {fine_share(coverage.stack_agreement)} of their time{most}"
 
 
 def _lost(report: Report) -> int:

@@ -13,6 +13,7 @@ from perfdiag.render.problem import (
     can_be_faster,
     faults,
     is_remedied,
+    numbered,
     remedy_lines,
     says,
     second_remedy,
@@ -31,11 +32,12 @@ _AFTER_FAULTS = 60  # of ranks: what is no fault stands behind what is
 def causes(report: Report, page: Page) -> Section:
     """Return the findings by share; those that do not fit are folded with their sum."""
     said = told(report, page)
-    shown = [index for index, each in enumerate(report.findings) if page.full or not _is_said(each, said)]
-    blocks = [_finding(report, page, index, said) for index in shown]
+    shown = [(number, each) for number, each in numbered(report) if page.full or not _is_said(each, said)]
+    mended = len(to_mend(report))
+    blocks = [_finding(report, page, number, each, said, mended) for number, each in shown]
 
     def fold(hidden: Sequence[int]) -> list[Text]:
-        folded = [report.findings[shown[index]] for index in hidden]
+        folded = [shown[index][1] for index in hidden]
         part, facts = sum(each.share for each in folded), [each.severity not in FAULTS for each in folded]
         which = ", no fault" if all(facts) else ""
         names = ", ".join(dict.fromkeys(each.shown for each in folded))
@@ -60,28 +62,29 @@ def _unclaimed(report: Report, page: Page) -> list[Text]:
     return page.wrapped(f"{text}: {left}" if left else text, first="", rest="  ", style=DIM)
 
 
-def _finding(report: Report, page: Page, index: int, said: str) -> Block:
-    finding = report.findings[index]
+def _finding(report: Report, page: Page, number: int, finding: Finding, said: str, mended: int) -> Block:
+    """Return a finding; FIX names the first `mended` ones."""
+    index = number - 1
     is_fault = finding.severity in FAULTS
-    remedied = any(number == index + 1 for number, _ in to_mend(report)) and is_remedied(report, finding)
+    remedied = number <= mended and is_remedied(report, finding)
     pointed_at = remedied or (not index and not faults(report))  # by FIX, or by the table of time
     first = 2 + 2 * index if is_fault or pointed_at else ESSENTIAL + _AFTER_FAULTS + index
     later = ESSENTIAL + 3 * index + (0 if is_fault else _AFTER_FAULTS)
     says = [line for text in _says(finding, said, page) for line in page.wrapped(text, limit=3)]
-    blocks = [Chunk([*_title(page, index, finding), *says], first)]
+    blocks = [Chunk([*_title(page, number, finding), *says], first)]
     ordered = _ordered(finding.evidence)
     first_shown = next((each for each in ordered if each.kind != CALLS), None)
     if any(each.kind == CALLS for each in ordered) and first_shown and first_shown.kind == FUNCTIONS:
         first_shown = None  # the path tells them, and who calls them
-    for number, each in enumerate(ordered):
-        rank = first + 1 if each is first_shown or each.kind == CALLS else later + 8 * max(0, number - 1)
+    for place, each in enumerate(ordered):
+        rank = first + 1 if each is first_shown or each.kind == CALLS else later + 8 * max(0, place - 1)
         limit = _CODE_LINES if each.kind in (FUNCTIONS, CALLS) else 2
         blocks.append(page.chunk(_with_error(each), rank, rest="    ", limit=limit, aside=True, style=DIM))
     above = remedied or finding is can_be_faster(report)
     stands = 1 + bool(remedied and second_remedy(finding, page)) if above else 0  # above already
-    for number, remedy in enumerate(finding.remedy[stands:]):
-        label = {"risky": "risky  "}.get(remedy.kind, "or     " if above or number else "fix    ")
-        rank = first + 1 if not above and not number else later + 12 + number
+    for place, remedy in enumerate(finding.remedy[stands:]):
+        label = {"risky": "risky  "}.get(remedy.kind, "or     " if above or place else "fix    ")
+        rank = first + 1 if not above and not place else later + 12 + place
         blocks.append(Chunk(remedy_lines(remedy, page, f"  {label}"), rank, aside=True))
     return [*blocks, *_rest(finding, page, later + 20)]
 
@@ -111,21 +114,21 @@ def _says(finding: Finding, said: str, page: Page) -> list[str]:
     return [*headline, *([finding.claim] if page.full and finding.claim else [])]
 
 
-def _title(page: Page, index: int, finding: Finding) -> list[Text]:
+def _title(page: Page, number: int, finding: Finding) -> list[Text]:
     fault = {"critical": "critical", "info": "no fault"}.get(finding.severity, "")
     took = f"idle    {duration(finding.idle_ns):>7}" if finding.idle_ns else ""
     took = f"{share(finding.share):>5}   {duration(finding.ns):>7}" if finding.ns else took
     more = "   ".join(text for text in (took, fault) if text)
-    number = f"{index + 1} "
-    left, right = f"{number}{finding.shown:<23} {more}".rstrip(), f"{finding.confidence} confidence"
+    first = f"{number} "
+    left, right = f"{first}{finding.shown:<23} {more}".rstrip(), f"{finding.confidence} confidence"
     style = _STYLES.get(finding.severity, HEADING)
     if fit_on_one_line(left, f" {right}", page.width):
         title = [Text(f"{left}   {right}")]
     else:
-        title = page.wrapped(f"{' '.join(filter(None, (finding.shown, more)))}, {right}", first=number)
-    title[0].stylize(style, 0, len(number) + len(finding.shown))
+        title = page.wrapped(f"{' '.join(filter(None, (finding.shown, more)))}, {right}", first=first)
+    title[0].stylize(style, 0, len(first) + len(finding.shown))
     if finding.runbook:
-        title[0].stylize(f"link {finding.runbook}", len(number), len(number) + len(finding.shown))
+        title[0].stylize(f"link {finding.runbook}", len(first), len(first) + len(finding.shown))
     return title
 
 

@@ -76,7 +76,7 @@ def _missing(item: NotMeasured, page: Page, first: str) -> list[Text]:
 def short(report: Report, page: Page, gap: bool) -> Section:
     """Return the same in as few lines as possible, if nothing is wrong; `gap`: below other sections."""
     believed, counted = coverage.line(report, stacks=False), ruledout.number(report)
-    joined = f"RULED OUT  {counted} (--full)  TRUST  {believed.replace(' of time', '')}"
+    joined = f"RULED OUT  {counted} (--full)  TRUST  {believed.replace(' of thread time', '')}"
     if report.checked and cell_len(joined) <= page.width:
         lines = [Text(joined)]
         lines[0].stylize(HEADING, 0, len("RULED OUT"))

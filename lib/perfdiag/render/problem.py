@@ -28,9 +28,16 @@ _FIXES = 3  # of as many findings, the others stand with theirs
 _INDENT = " " * 9
 
 
+def numbered(report: Report) -> list[tuple[int, Finding]]:
+    """Return the findings with the numbers that a page gives them: those that FIX names first, as it does."""
+    mended = _mended(report)
+    first = {id(each) for each in mended}  # equal ones are several
+    return list(enumerate([*mended, *(each for each in report.findings if id(each) not in first)], 1))
+
+
 def faults(report: Report) -> list[tuple[int, Finding]]:
     """Return the findings of severity warning or worse with their numbers."""
-    return [(number, each) for number, each in enumerate(report.findings, 1) if each.severity in FAULTS]
+    return [(number, each) for number, each in numbered(report) if each.severity in FAULTS]
 
 
 def problem(report: Report, page: Page) -> Section:
@@ -126,7 +133,7 @@ def _also(also: Sequence[Finding], behind: bool) -> list[str]:
         return [""]
     headlines = " ".join(f"{each.headline}." for each in also)
     # What takes most stands in words as long as there is room: an id alone tells a reader little.
-    rest = ", ".join(dict.fromkeys(each.shown for each in also[1:]))
+    rest = ", ".join(dict.fromkeys(each.shown for each in also[1:] if each.shown != also[0].shown))
     first = f"{also[0].headline}; {rest}." if rest else headlines
     ids = ", ".join(dict.fromkeys(each.shown for each in also))
     if not behind:
@@ -180,20 +187,26 @@ def fix(report: Report, page: Page) -> Section:
 
 
 def to_mend(report: Report) -> list[tuple[int, Finding]]:
+    """Return the findings that FIX names, with their numbers."""
+    return numbered(report)[: len(_mended(report))]
+
+
+def _mended(report: Report) -> list[Finding]:
     """Return the faults, and what is no fault but takes more time than each of them, if the verdict names it and
     somebody would feel it: critical ones first, the others as the verdict names them; where it cannot tell the cause,
     what is known to be one stands first."""
-    found = faults(report)
-    order = report.verdict.ids if report.verdict.status in FAULTS else [each.id for _, each in found]
-    least_ns = max([FELT * _whole_ns(report), *(each.ns for _, each in found)])
+    found = [each for each in report.findings if each.severity in FAULTS]
+    if not found:
+        return []
+    order = report.verdict.ids if report.verdict.status in FAULTS else [each.id for each in found]
+    least_ns = max([FELT * _whole_ns(report), *(each.ns for each in found)])
     larger = [
-        (number, each)
-        for number, each in enumerate(report.findings, 1)
+        each
+        for each in report.findings
         if each.severity not in FAULTS and each.ns > least_ns and each.id in report.verdict.ids
     ]
-    every = [*found, *larger] if found else []
     place = {id: order.index(id) for id in order}
-    return sorted(every, key=lambda each: (each[1].severity != CRITICAL, place.get(each[1].id, len(order))))
+    return sorted([*found, *larger], key=lambda each: (each.severity != CRITICAL, place.get(each.id, len(order))))
 
 
 def _whole_ns(report: Report) -> int:

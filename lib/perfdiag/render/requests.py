@@ -30,7 +30,7 @@ def requests(report: Report, page: Page) -> Section:
     def fold(hidden: Sequence[int]) -> list[Text]:
         return [Text(f"  and {count(len(hidden))} more: --full")]
 
-    title = "REQUESTS, from arrived until answered"
+    title = "REQUESTS, from arrival to answer"
     title += "; calls, until the answer's first byte" if calls else ""
     tail = [Text(f"  and {count(untold)} more: --json")] if page.full and untold else []
     return Section([page.line(title, HEADING)], blocks, fold, tail)

@@ -15,7 +15,7 @@ SUBJECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("steal", ("CPU-STOLEN",)),
     ("locks", ("LOCK-CONTENTION", "SQL-LOCK-WAIT", "SQL-IDLE-IN-TRANSACTION")),
     ("disk reads", ("DISK-READ-SLOW",)),
-    ("flushes", ("DISK-FLUSH-SLOW",)),
+    ("disk flushes", ("DISK-FLUSH-SLOW",)),
     ("disk errors", ("DISK-ERRORS",)),
     ("network peers", ("NET-PEER-SLOW",)),
     ("retransmissions", ("NET-RETRANSMITS", "NET-CONNECT-SLOW")),

@@ -79,6 +79,10 @@ class RunqueuePolicy(Family):
         0.9,
         "The threads that queue are those with nine tenths of the waiting.",
     )
+    largest_quota_factor = factor(
+        16,
+        "What a target was kept from running is known from its waits: of one that hardly ran it says little.",
+    )
     trial_quota_factor = factor(
         2,
         "The trial quota: large enough to see the effect, small enough to protect other groups.",

@@ -109,9 +109,6 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
     severity, claimed, claim, mechanism, headline = judgement
     starved = without_cpus(model) if case.above else ""
     best = Confidence.MEDIUM if starved else Confidence.HIGH
-    alternatives = ["other processes use the same disk (all requests are counted together)"]
-    if case.above or others:
-        alternatives = [kind.above] if case.above else ["the disk is slow without that work, too"]
     return conclude(
         model,
         {(kind.account, case.rows[0].key): claimed},
@@ -136,10 +133,18 @@ def _finding(model: Model, kind: Kind, case: Case) -> Finding | None:
         ruled_out=[]
         if case.above or others or not case.chain.count or slow
         else ["a slow device", "a delay above the device"],
-        alternatives=alternatives,
+        alternatives=[_alternative(kind, case, others)],
         verify=_check(model, kind, case),
         others=others.others if others else (),
     )
+
+
+def _alternative(kind: Kind, case: Case, others: Neighbours | None) -> str:
+    if case.above:
+        return kind.above
+    if others:
+        return "the disk is slow without that work, too"
+    return "other processes use the same disk (all requests are counted together)"
 
 
 def _layer(model: Model, kind: Kind, case: Case) -> Layer | None:

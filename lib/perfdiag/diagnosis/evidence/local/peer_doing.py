@@ -22,7 +22,7 @@ WAITS = Doing("waits for {object}", "see why {where} {waits} for {object}: {meas
 DOING: dict[str, Doing] = {
     "cpu.user": _COMPUTES,
     "cpu.kernel": _COMPUTES,
-    "wait.timer": Doing("sleeps", "do not sleep in {where} while somebody waits", Mechanism.SLEEP),
+    "wait.timer": Doing("sleeps", "shorten or drop the sleep in {where}", Mechanism.SLEEP),
     "wait.child": Doing("waits for a child process", "see what its child does: {measure}"),
     "wait.stopped": Doing(
         "is stopped, traced or frozen",

@@ -119,11 +119,9 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     whole, waker = together(rows), _waker(rows)
     keys = {row.key for row in rows}
     who, where = _other_end(model, rows, waker)
+    ended = f"{who}, outside {subject(model)}, ended most of these waits"
     evidence = [waits(whole, f"waits for {who}{where}")]
-    if waker:
-        evidence.append(
-            Evidence(f"{who}, outside {subject(model)}, ended most of these waits", waker, "tid", "sched_waking")
-        )
+    evidence += [Evidence(ended, waker, "tid", "sched_waking")] if waker else []
     in_turn, asked = _in_turn(model, rows), _asked(model, rows)
     writing, sampled = part_that_writes(model, rows)
     writes = writing is not None and writing >= local_policy.ipc_peer_share

@@ -95,7 +95,7 @@ def _finding(model: Model, time: RequestTime, slept_ns: int, parts: Mapping[str,
     looped = not queue and 2 * (slept_ns - _slept_ns(model)) > ns
     number = all_wait_at_once(model, parts) if 2 * parked_ns > ns else 0
     code = sleeps_in(model, _serving(model)) if slept_ns > parked_ns else ""
-    sleep = "sleep, or wait in vain," if 2 * parked_ns > ns else f"sleep in {code}" if code else "sleep"
+    sleep = "sleep, or wait until they time out," if 2 * parked_ns > ns else f"sleep in {code}" if code else "sleep"
     polls = None if looped or number else polling(model, time)
     headline = _LOOPED if looped else f"Threads {sleep} while they serve requests"
     if polls:

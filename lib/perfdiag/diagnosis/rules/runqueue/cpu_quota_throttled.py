@@ -90,7 +90,7 @@ def throttled(model: Model) -> Iterable[Outcome]:
             "" if group else f"the group's quota is unknown: {model.facts.reason('cpu_groups') or 'no group shows one'}"
         ],
         evidence=evidence,
-        remedies=[*_raised(group), *need_less(model), _FEWER],
+        remedies=[*_raised(model, group), *need_less(model), _FEWER],
         alternatives=["more work, or a spinning thread, uses up the quota"],
         verify=time_under(model, "runq.throttled"),
     )
@@ -136,7 +136,7 @@ def _unmeasured(model: Model, group: CpuGroup | None) -> Iterable[Outcome]:
                 severity=Severity.WARNING,
                 doubts=["the waits of single threads were not measured; they are in runq.busy"],
                 evidence=_periods(group),
-                remedies=[*_raised(group), _FEWER],
+                remedies=[*_raised(model, group), _FEWER],
                 verify=steady(f"{group.path}/cpu.stat", "nr_throttled"),
             )
         else:
@@ -182,19 +182,17 @@ def _used_for(model: Model) -> list[Evidence]:
     return [Evidence(text, float(samples.count), "count", FUNCTIONS, kind=EvidenceKind.FUNCTIONS)]
 
 
-def _raised(group: CpuGroup | None) -> list[Remedy]:
+def _raised(model: Model, group: CpuGroup | None) -> list[Remedy]:
+    """Return the trial of a quota that is enough for what the target ran and was kept from running, at least twice the
+    present one: others share it."""
     if group is None or not group.period_ns or not group.quota_cpus or math.isinf(group.quota_cpus):
         return []
     period_us = group.period_ns // 1000
     quota_us = round(group.quota_cpus * period_us)
+    ran_ns, kept_ns = model.ns(*CPU), model.ns("runq.throttled")
+    wanted = min((ran_ns + kept_ns) / ran_ns if ran_ns else 0.0, runqueue_policy.largest_quota_factor)
+    tenth_us = max(1, period_us // 10)
+    raised_us = max(runqueue_policy.trial_quota_factor * quota_us, math.ceil(wanted * quota_us / tenth_us) * tenth_us)
     if group.version == 2:
-        return [
-            setting(
-                f"{group.path}/cpu.max",
-                f"{runqueue_policy.trial_quota_factor * quota_us} {period_us}",
-                f"{quota_us} {period_us}",
-            )
-        ]
-    return [
-        setting(f"{group.path}/cpu.cfs_quota_us", str(runqueue_policy.trial_quota_factor * quota_us), str(quota_us))
-    ]
+        return [setting(f"{group.path}/cpu.max", f"{raised_us} {period_us}", f"{quota_us} {period_us}")]
+    return [setting(f"{group.path}/cpu.cfs_quota_us", str(raised_us), str(quota_us))]
