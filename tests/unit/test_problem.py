@@ -88,7 +88,7 @@ def test_the_remedy_of_what_the_problem_names_first_stands_first() -> None:
     whole = made(model, behind, statement)
     ids = [statement.id, behind.id]
     shown = plain(msgspec.structs.replace(whole, verdict=msgspec.structs.replace(whole.verdict, ids=ids)))
-    assert shown.index("FIX      2  turn SQL-SLOW-QUERY off") < shown.index("1  turn CPU-CONTENTION off")
+    assert shown.index("FIX      1  turn SQL-SLOW-QUERY off") < shown.index("2  turn CPU-CONTENTION off")
 
 
 def test_the_table_points_only_to_what_is_printed() -> None:

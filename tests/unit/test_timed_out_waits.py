@@ -67,13 +67,17 @@ def test_what_threads_end_is_no_timeout() -> None:
 def test_of_those_that_have_threads_to_spare_it_is_unknown_what_they_wait_for(at_once: int, most: int) -> None:
     """Of more than these four that serve, some have ended: there is one for each connection."""
     found = first(pool(at_once=at_once, most=most))
-    assert found.id == SLEEP and found.headline == "Threads sleep, or wait in vain, while they serve requests"
+    assert (
+        found.id == SLEEP and found.headline == "Threads sleep, or wait until they time out, while they serve requests"
+    )
 
 
 def test_on_a_futex_that_nobody_ever_wakes_each_thread_waits_for_a_time_of_its_own() -> None:
     """Ruby sleeps so: of a sleep in a handler it was said that all threads of a pool wait at once."""
     found = first(pool(waker=0))
-    assert found.id == SLEEP and found.headline == "Threads sleep, or wait in vain, while they serve requests"
+    assert (
+        found.id == SLEEP and found.headline == "Threads sleep, or wait until they time out, while they serve requests"
+    )
 
 
 def test_who_waits_again_whenever_a_timeout_ends_a_wait_may_be_woken_in_the_end() -> None:

@@ -133,7 +133,8 @@ def _title(page: Page, number: int, finding: Finding) -> list[Text]:
 
 
 def _with_error(evidence: Evidence) -> str:
-    if evidence.error is None or "+-" in evidence.text:
+    whole = evidence.unit == "share" and evidence.value >= 1  # "100 % (+-9 %)" is read as a mistake
+    if evidence.error is None or whole or "+-" in evidence.text:
         return evidence.text
     shown = {"ns": duration, "share": fine_share}.get(evidence.unit)
     error = shown(evidence.error) if shown else f"{evidence.error:.3g} {evidence.unit}"

@@ -115,8 +115,8 @@ def path_evidence(steps: Sequence[Step], count: int, of: str) -> list[Evidence]:
     if all(of_system(name) for step in steps for name in step.names):
         return []  # everybody waits and copies in the C library
     text = f"calls: {path_words(steps)} of {of}"
-    error = max((half_width(step.share, count) for step in steps if step.share < 1), default=None)
-    return [Evidence(text, steps[0].share, "share", FUNCTIONS, error, kind=EvidenceKind.CALLS)]
+    share = steps[-1].share
+    return [Evidence(text, share, "share", FUNCTIONS, half_width(share, count), kind=EvidenceKind.CALLS)]
 
 
 def cpu_path(samples: CpuSamples) -> list[Step]:
