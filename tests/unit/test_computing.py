@@ -61,6 +61,16 @@ def test_who_computes_for_the_smaller_part_is_not_said_to() -> None:
     assert computes(model, diagnose(model).findings) == "" == computes(model, [])
 
 
+def test_what_it_computes_for_is_told_and_more_cpus_are_for_more_threads() -> None:
+    """Redis sorted 50,000 keys for each SORT: its functions were told, and "more or faster CPUs" for its one thread."""
+    builder = Builder(comm="server").thread("worker", cpu_user="3 s").stack("cpu", user=["sort (server)"], count=100)
+    for line in served(400, 31 * MS // 4, {"cpu.user": 3 * S}, name="SORT"):
+        builder.line(line)
+    told = made(model := builder.model(), *diagnose(model).findings)
+    assert told.verdict.sentences[0].startswith("It is computing for SORT: "), told.verdict.sentences
+    assert told.findings[0].remedy[0].text.endswith(", or use a faster CPU")
+
+
 def test_of_work_in_the_kernel_it_names_who_called_it() -> None:
     """What the program can change is no function of the kernel."""
     builder = computing(kernel=True)

@@ -84,6 +84,10 @@ class CpuPolicy(Family):
         0.8,
         "Of several commands the one that has so much of the CPU time is the one that works.",
     )
+    one_thread_share = share(
+        0.8,
+        "Where one thread has so much of the CPU time, more CPUs help little.",
+    )
     hot_spot_share = share(
         0.5,
         "What most of the CPU samples stand in is what the target computes: a function, a library or a purpose.",

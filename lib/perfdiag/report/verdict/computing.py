@@ -6,6 +6,7 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
+from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
 from perfdiag.diagnosis.evidence.requests.unasked_sends import mostly_unasked
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import cpu_policy
@@ -35,7 +36,8 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''}).{listened}"
     garbage = ", much of it garbage collection" if collection(model, samples) else ""
     code = f"own code{garbage}{f' ({where})' if where else ''}"
-    return f"It is computing: {share(first.share)} of {whole} is {code}.{listened}"
+    asked = computed_for(model, fewest_names=1)
+    return f"It is computing{f' for {asked}' if asked else ''}: {share(first.share)} of {whole} is {code}.{listened}"
 
 
 def computes_besides(model: Model, findings: Sequence[Finding]) -> str:

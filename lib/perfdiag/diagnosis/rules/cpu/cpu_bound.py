@@ -95,7 +95,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         top += f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {part} in {own}.{top}"
-    remedies = [fix(f"{cheaper(model, samples)}, or use more or faster CPUs")]
+    remedies = [fix(f"{cheaper(model, samples)}, or use {_cpus(model)}")]
     if garbage:
         remedies.insert(0 if collects else 1, garbage.remedy)
     return conclude(
@@ -124,6 +124,13 @@ def _outweighs(spot: Hot, garbage: Collection) -> bool:
     """Return whether code that somebody can call less takes more than the collector: no library, which may be the
     runtime that collects."""
     return spot.nameless_of is None and ".so" not in spot.name and spot.part.share > garbage.part.share
+
+
+def _cpus(model: Model) -> str:
+    """Return which CPUs help: more of them do nothing for one thread."""
+    busiest_ns = max(map(cpu_ns, model.threads), default=0)
+    alone = busiest_ns >= cpu_policy.one_thread_share * sum(map(cpu_ns, model.threads))
+    return "a faster CPU" if alone else "more or faster CPUs"
 
 
 def _where(collects: bool, main: MainWork | None) -> str:

@@ -12,6 +12,7 @@ from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.locks.holder_sentences import ROOTS, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
+from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
     followed_time,
@@ -34,7 +35,7 @@ from perfdiag.diagnosis.rule import (
     Severity,
     rule,
 )
-from perfdiag.diagnosis.significance import duration, fix, percent, plain, top
+from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
 from perfdiag.model.requests.serving_threads import taken
@@ -158,7 +159,8 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     culprit = _culprit(samples, functions)
     headline = f" by {culprit}" if culprit else " by code that runs for long"
     claim = f"{headline}{called_by(samples)}" if functions and culprit == functions[0].name else headline
-    serving = _serving(model)
+    asked = computed_for(model)
+    serving = f" for requests {asked}" if asked else ""
     remedy = "move long work to a worker thread or process, or return to the loop in between"
     unsure = _unsure(model, samples, functions)
     evidence = [*code_evidence(samples, functions), *_inside(samples)]
@@ -181,18 +183,6 @@ def _inside(samples: CpuSamples) -> list[Evidence]:
     """Return of what functions of the program the work is, where each has a part of it."""
     shared = samples.shared_out(requests_policy.blocking_function_share)
     return functions_evidence(shared, " of samples, with what they call")
-
-
-def _serving(model: Model) -> str:
-    """Return " for requests GET /report" that take most of the CPU time of all, where others are served as well."""
-    served = [each.line for each in model.exchanges if each.served]
-    computed = sums_by_key(
-        (line.name, part.sum_ns) for line in served for part in line.accounts if part.account in SAMPLED
-    )
-    most = max(computed, key=lambda name: computed[name], default="")
-    if not most or len(served) < 2 or computed[most] < requests_policy.blocking_name_share * sum(computed.values()):
-        return ""
-    return f" for requests {plain(most)}"
 
 
 def _blocking_samples(model: Model) -> CpuSamples:
