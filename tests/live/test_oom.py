@@ -75,7 +75,7 @@ def test_the_python_side(tmp_path: Path, cleanup: Cleanup, start: Start) -> None
     with subprocess.Popen(words, **pipes, text=True, preexec_fn=enter(group), start_new_session=True) as process:  # type: ignore[call-overload]
         assert process.stderr and "recording" in process.stderr.readline()
         until(lambda: path.stat().st_size, "the recording has begun")
-        for mebibytes in (92, *[1] * 32):  # in small steps: once the first has gone there is room again
+        for mebibytes in (72, *[1] * 52):  # in small steps: once the first has gone there is room again
             start("devour", "--mebibytes", mebibytes, "--hold", 60_000, prepare=enter(group)).start()
             time.sleep(STEP_SECONDS)
             if process.poll() is not None:
