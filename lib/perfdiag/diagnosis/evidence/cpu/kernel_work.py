@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.diagnosis.evidence.cpu.c_library import library_call
 from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import AWAITED, KINDS, LOCAL_SOCKETS, LOCK_SPINS, Kind
-from perfdiag.diagnosis.evidence.cpu.library_calls import library_call
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
