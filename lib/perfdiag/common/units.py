@@ -95,6 +95,14 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else ending}"
 
 
+_OF_SEVERAL = {"flushes": "flush", "has": "have", "is": "are", "it": "them"}
+
+
+def of_several(word: str) -> str:
+    """Return a verb of one, "answers", or "it", as it goes with several: "answer", "them"."""
+    return _OF_SEVERAL.get(word) or word.removesuffix("s")
+
+
 def counted(number: int, what: str) -> str:
     """Return "1 short wait for a lock" or "2 short waits for a lock", given "short waits for a lock"."""
     return f"{count(number)} {_FIRST_PLURAL.sub('', what, count=1) if number == 1 else what}"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from perfdiag.common.units import of_several
 from perfdiag.diagnosis.rule import Mechanism
 
 
@@ -15,7 +16,6 @@ class Doing:
     otherwise: str = "a disk"  # stands for an object that is not known
 
 
-_OF_SEVERAL = {"is": "are", "flushes": "flush"}
 STARTS = "see what that process starts, and what these do: {measure}"
 _COMPUTES = Doing("computes", "make {where} cheaper, or call it less")
 WAITS = Doing("waits for {object}", "see why {where} {waits} for {object}: {measure}", otherwise="a peer of its own")
@@ -49,4 +49,4 @@ DOING: dict[str, Doing] = {
 def agreeing(words: str, subject: object) -> str:
     """Return what one process does ("sleeps") as several do it where there is no subject: "sleep"."""
     verb, space, rest = words.partition(" ")
-    return words if subject else f"{_OF_SEVERAL.get(verb, verb.removesuffix('s'))}{space}{rest}"
+    return words if subject else f"{of_several(verb)}{space}{rest}"

@@ -12,7 +12,7 @@ SEVERAL = "several processes"
 _UNKNOWN = "several threads or processes"
 ENDED = "a thread or child of its own that has ended"
 _MOST = 0.5  # who was in an account for less of its time is not named with it
-_LEAST_TOLD = 0.35  # of what is known: less is no cause of most of it
+LEAST_TOLD = 0.35  # of what is known: less is no cause of most of it
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def parts_of(lines: Sequence[PeerWait], first: str, whole_ns: int) -> list[Part]
         parts = _parts(behind, doer_of)
         most = next((part for part in parts if part.root == first and part.doer), None)
         all_ns = sum(part.ns for part in parts if most and part.doer == most.doer)
-        if most and most.ns >= _MOST * ns_of(of_first) and all_ns >= _LEAST_TOLD * whole_ns:
+        if most and most.ns >= _MOST * ns_of(of_first) and all_ns >= LEAST_TOLD * whole_ns:
             return [most, *(part for part in parts if part is not most)]
     return [Part(None, first, of_first), *parts]
 

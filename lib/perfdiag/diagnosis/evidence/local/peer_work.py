@@ -13,6 +13,7 @@ from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.local.peer_doing import DOING, STARTS, WAITS, agreeing
 from perfdiag.diagnosis.evidence.local.peer_functions import function_of
 from perfdiag.diagnosis.evidence.local.peer_parts import (
+    LEAST_TOLD,
     SEVERAL,
     Doer,
     Part,
@@ -34,7 +35,6 @@ from perfdiag.model.waits.wait_chains import brings_news
 from perfdiag.recording.accounts import PARKED
 
 _WORTH_A_WORD = 0.25
-_LEAST_TOLD = 0.35  # of what is known: less is no cause of most of it
 _NEARLY_ALL = 0.9
 _SEVERAL_NAMED = 3
 CALLS = "wait.events"  # the account by which recordings tell calls, however the target waits for their answers
@@ -58,7 +58,7 @@ class PeerWork:
         """Whether who is waited for was idle for so long that it may have waited for its own peers, whatever else an
         event loop did meanwhile for others; or nothing that it did is a good part of it."""
         idle = self.idle_ns >= local_policy.peer_idle_share * self.ns
-        return idle or self.by_root[self.first] < _LEAST_TOLD * self.ns
+        return idle or self.by_root[self.first] < LEAST_TOLD * self.ns
 
     @property
     def had_nothing(self) -> bool:
@@ -190,8 +190,8 @@ def _work(model: Model, places: set[tuple[str, str]], whole_ns: int, only: Colle
         return None
     own = {thread.pid for thread in model.threads}
     connections = connections_of(model)
-    idle = [each for each in known if _is_idle(each, own, connections)]
-    busy = [each for each in known if each not in idle]
+    by_idle = groups_by_key((_is_idle(each, own, connections), each) for each in known)
+    idle, busy = by_idle.get(True, []), by_idle.get(False, [])
     by_root = dict(sums_by_key((root_of(each), each.line.sum_ns) for each in busy).most_common())
     parts = parts_of(busy, next(iter(by_root)), ns) if busy else []
     return PeerWork(

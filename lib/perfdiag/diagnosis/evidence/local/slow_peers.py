@@ -85,11 +85,10 @@ def had_nothing_to_answer(model: Model, work: PeerWork | None) -> bool:
 
 
 def meanwhile(work: PeerWork | None) -> str:
-    """Return what the other end did, as the end of a sentence: ": cache (77) sleeps in tick"; "" where that is not
-    known."""
+    """Return what the other end did, "cache (77) sleeps in tick"; "" where that is not known."""
     if work is None or (work.is_idle and not work.had_nothing):
         return ""
-    return f": {work.waits_itself}" if work.had_nothing else f": {work.sentence}"
+    return work.waits_itself if work.had_nothing else work.sentence
 
 
 def with_work(

@@ -85,9 +85,9 @@ def _most_asked(model: Model) -> dict[str, _Asked]:
     Where no requests are served, those that ask it for work are told as idle time.
     """
     calls = [each for each in named_calls(model.named_calls, model.exchanges) if each.line.has_name and each.line.count]
-    idle = [each for each in calls if model.request_time is None and each.line.name in WAITING_COMMANDS]
-    for_work = groups_by_key((each.line.object, each) for each in idle)
-    named = groups_by_key((each.line.object, each) for each in calls if each not in idle)
+    idle = WAITING_COMMANDS if model.request_time is None else frozenset()
+    for_work = groups_by_key((each.line.object, each) for each in calls if each.line.name in idle)
+    named = groups_by_key((each.line.object, each) for each in calls if each.line.name not in idle)
     peers = by_peer(model, "connected")
     errors = groups_by_key(((each.object, each.name), each) for each in model.answers if each.direction == "connected")
     found = {key: _most(peers[key], each, errors, for_work.get(key, ())) for key, each in named.items() if key in peers}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.units import of_several
 from perfdiag.diagnosis.evidence.network.connections import without_timeouts
 from perfdiag.diagnosis.evidence.network.delayed_acks import looks_alike
 from perfdiag.diagnosis.evidence.peers import Connections, Peer, peer_of, round_trip_ns
@@ -12,8 +13,6 @@ from perfdiag.diagnosis.significance import plain, together, typical_ns
 from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
-
-_OF_SEVERAL = {"has": "have", "it": "them"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class PeerWaits:
 
     def agreeing(self, word: str) -> str:
         """Return a word as it goes with the name: "answers", of several peers "answer"."""
-        return word if len(self.peers) == 1 else _OF_SEVERAL.get(word) or word.removesuffix("s")
+        return word if len(self.peers) == 1 else of_several(word)
 
     @property
     def few_or_long(self) -> bool:

@@ -171,13 +171,13 @@ def _of_a_loop(
     model: Model, rows: list[Row], held: Holding, work: PeerWork | None, measure: str, evidence: list[Evidence]
 ) -> Finding:
     """Return the finding of a thread that reads requests and waits itself: whoever is slow, others need not wait."""
-    whole, does = together(rows), meanwhile(work).removeprefix(":")
+    whole, does = together(rows), meanwhile(work)
     claim = f"{held.headline}: half of {duration(whole.sum_ns)} is in waits of {about(typical_ns(whole))}.{held.claim}"
     return conclude(
         model,
         claims_of(rows),
         headline=held.headline,
-        claim=f"{claim} Meanwhile{does}." if does else claim,
+        claim=f"{claim} Meanwhile {does}." if does else claim,
         mechanism=Mechanism.SLOW,
         severity=fault(model, whole.sum_ns),
         evidence=[*evidence, *held.evidence],
@@ -203,7 +203,7 @@ def _work_or_answer(
     came += f" for {who}" if where and who not in whom else ""
     may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
     does = meanwhile(work)
-    return silent(model, rows, whom, measure, came=came, may=f"answers or for work{does}" if does else may)
+    return silent(model, rows, whom, measure, came=came, may=f"answers or for work: {does}" if does else may)
 
 
 def _in_vain(model: Model, rows: list[Row]) -> Finding | None:

@@ -192,7 +192,7 @@ def _told_by_its_work(model: Model, found: PeerWaits, group: list[Row], work: Pe
     if len(found.peers) != 1:
         return None
     if had_nothing_to_answer(model, work):
-        may = f"answers or for work{meanwhile(work)}"
+        may = f"answers or for work: {meanwhile(work)}"
         return silent(model, group, found.name, measure(found.peers), came="it waits for events itself", may=may)
     return slow_by_its_work(model, group, work, found.name)
 
@@ -231,7 +231,7 @@ def _silent(model: Model, found: PeerWaits, sent: Datagrams, group: list[Row], w
     if found.perhaps_acknowledges and found.slow:
         came = f"half of that in waits of {about(found.typical_ns)}"
         does = meanwhile(work)
-        may = f"answers or for work{does}" if does else "slow answers or for the next of what it acknowledges"
+        may = f"answers or for work: {does}" if does else "slow answers or for the next of what it acknowledges"
         answers = found.agreeing("answers")
         known = slow_by_its_work(model, group, work, found.name, answers=answers, may_feed=True)
         return known or silent(model, group, found.name, measure(found.peers), came=came, may=may)
