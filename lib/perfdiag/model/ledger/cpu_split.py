@@ -3,10 +3,9 @@
 from collections import defaultdict
 from math import sqrt
 
+from perfdiag.common.confidence import STANDARD_ERRORS
 from perfdiag.recording import schema
 from perfdiag.recording.recording import Recording
-
-_Z = 1.96  # 95 %
 
 
 class CpuSplit:
@@ -53,5 +52,9 @@ def half_width(hits: int, samples: int) -> float:
     """Return half the width of Wilson's 95 % interval of hits/samples: never zero, at most one half."""
     if not samples:
         return 1.0
-    share, square = hits / samples, _Z * _Z
-    return _Z / (1 + square / samples) * sqrt(share * (1 - share) / samples + square / (4 * samples * samples))
+    share, square = hits / samples, STANDARD_ERRORS * STANDARD_ERRORS
+    return (
+        STANDARD_ERRORS
+        / (1 + square / samples)
+        * sqrt(share * (1 - share) / samples + square / (4 * samples * samples))
+    )

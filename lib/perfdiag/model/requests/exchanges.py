@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from perfdiag.common.confidence import STANDARD_ERRORS
 from perfdiag.common.text import printable
 from perfdiag.model.waits.calls_for_work import WAITING_COMMANDS
 from perfdiag.model.waits.unix_ends import maker_pid
@@ -16,7 +17,6 @@ from perfdiag.recording.packed_numbers import Counts
 
 ASKED_INSIDE = 0.95  # of the requests of a place: some calls are lost, or begin before the window
 _UNIX = "unix"
-_SURE = 1.96  # standard errors: 95 % of a normal distribution lie within
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Latencies:
         """
         if not self.error or not self.count:
             return None
-        connections = (_SURE * self.count / self.error) ** 2 / 2
-        off = _SURE * math.sqrt(q * (1 - q) / connections)
+        connections = (STANDARD_ERRORS * self.count / self.error) ** 2 / 2
+        off = STANDARD_ERRORS * math.sqrt(q * (1 - q) / connections)
         low = self.quantile_ns(max(0.0, q - off)) or 0
         return low, self.max_ns if q + off >= 1 else self.quantile_ns(q + off) or 0
 

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.confidence import half_width
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     FUNCTIONS,
     CpuSamples,
     Hot,
     functions_evidence,
-    half_width,
 )
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind

@@ -1,6 +1,5 @@
 """Sampled CPU stacks: functions by share of CPU time, with the sampling error."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.confidence import half_width
 from perfdiag.diagnosis.evidence.cpu.own_probes import in_own_probe
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Claim, Evidence, EvidenceKind
@@ -18,8 +18,6 @@ from perfdiag.model.stacks import scripts
 from perfdiag.model.stacks.symbols import any_begins, is_named, module_of, of_system, readable
 from perfdiag.recording import schema
 
-# 95 % of all samples fall within so many standard errors of the truth.
-STANDARD_ERRORS = 1.96
 # The probes of evidence from samples: functions they stand in, and what for.
 FUNCTIONS, PURPOSES = "stack samples", "stack samples, by purpose"
 
@@ -288,13 +286,6 @@ def part_of(count: int, whole: int) -> Part:
     if not whole:
         return Part(0.0, 1.0, 0)
     return Part(count / whole, half_width(count / whole, whole), count)
-
-
-def half_width(share: float, samples: int) -> float:
-    """Return the half width of the 95 % interval of a share of so many samples."""
-    if 0 < share < 1:
-        return STANDARD_ERRORS * math.sqrt(share * (1 - share) / samples)
-    return min(1.0, 3 / samples)  # nothing (or all) seen in n samples still allows for 3/n: the rule of three
 
 
 def called_by(samples: CpuSamples, longest: int = 1000) -> str:

@@ -1,11 +1,10 @@
 """A rule on pages of mapped files that are read from disk again and again."""
 
-import math
 import shlex
 from collections.abc import Iterable
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.evidence.cpu.stack_samples import STANDARD_ERRORS
+from perfdiag.common.confidence import half_width
 from perfdiag.diagnosis.evidence.fix_checks import fewer, steady
 from perfdiag.diagnosis.evidence.memory.group_memory import limit_remedies
 from perfdiag.diagnosis.evidence.memory.refaults import Refaults, refaults
@@ -188,5 +187,5 @@ def _touching(model: Model) -> Evidence | None:
         "share",
         "stack samples",
         kind=EvidenceKind.FUNCTIONS,
-        error=STANDARD_ERRORS * math.sqrt(part * (1 - part) / whole) if count < whole else min(1.0, 3 / whole),
+        error=half_width(part, whole),
     )
