@@ -316,7 +316,7 @@ def rule(
 def _outcomes(
     id: str, needs: tuple[str, str] | None, whole: bool, function: Callable[[Model], Iterable[Outcome]], model: Model
 ) -> Iterable[Outcome]:
-    if whole and (one_of := model.one_of("requests")) > 1:
+    if whole and (one_of := model.one_connection_in) > 1:
         reason = f"it needs all connections, and one in {one_of} was followed, to keep the cost low"
         return [Silence(id, reason, "--max-cost 100% follows all")]
     if needs and not model.measured(needs[0]):

@@ -10,7 +10,7 @@ from perfdiag.model.model import Model
 
 def with_sample(model: Model, findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings; those that are ranked by the time of requests rest on those that were followed."""
-    one_of = model.one_of("requests")
+    one_of = model.one_connection_in
     if one_of < 2 or model.request_time is None:
         return list(findings)
     limit = (

@@ -24,6 +24,7 @@ from perfdiag.model.waits.peer_waits import PeerWait
 from perfdiag.model.waits.wait_chains import Chain
 from perfdiag.recording import schema
 from perfdiag.recording.distribution import Distribution
+from perfdiag.recording.given_up import one_connection_in
 
 
 class NotRecorded(LookupError):
@@ -247,10 +248,10 @@ class Model:
         of their own for requests that are asked to wait."""
         return _limits(self).get(name, None if name in WAITING_COMMANDS else self.header.options.slo_ns)
 
-    def one_of(self, feature: str) -> int:
-        """Return of how many one was followed at the end of the window, where a budget thinned that: 1 is all, 0
-        none."""
-        return next((line.one_of for line in reversed(self.given_up) if line.feature == feature), 1)
+    @property
+    def one_connection_in(self) -> int:
+        """Of how many accepted connections one was followed at the end of the window: 1 is all, 0 none."""
+        return one_connection_in(self.given_up)
 
     @property
     def request_error(self) -> float:

@@ -14,6 +14,7 @@ from perfdiag.model.requests import named_calls as found
 from perfdiag.model.requests.error_counts import error_counts
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.recording import schema
+from perfdiag.recording.given_up import REQUESTS
 from perfdiag.recording.packed_numbers import Sums, numbers_by_name
 from perfdiag.report import contract
 
@@ -36,11 +37,12 @@ def answered(model: Model) -> contract.Percentiles | None:
 
 def sample(model: Model) -> contract.Sample | None:
     """Return which part of the connections stands for all; None where all were followed."""
-    thinned = [line for line in model.given_up if line.feature == "requests" and line.one_of > 1]
-    if not thinned or model.one_of("requests") < 2:
+    one_of = model.one_connection_in
+    if one_of < 2:
         return None
-    after_ns = max(0, thinned[0].at_ns - model.header.start_ns)
-    return contract.Sample(one_of=thinned[-1].one_of, after_ns=after_ns, error=model.request_error)
+    first = next(step for step in model.given_up if step.feature == REQUESTS)
+    after_ns = max(0, first.at_ns - model.header.start_ns)
+    return contract.Sample(one_of=one_of, after_ns=after_ns, error=model.request_error)
 
 
 def called(model: Model) -> list[contract.Call]:
@@ -138,7 +140,7 @@ def _statuses(errors: Mapping[str, int]) -> Mapping[str, int]:
 
 def _request(model: Model, exchange: Exchange, errors: Mapping[str, int]) -> contract.Request:
     line = exchange.line
-    is_sampled = model.one_of("requests") > 1
+    is_sampled = model.one_connection_in > 1
     return contract.Request(
         name=printable(line.name),
         port=exchange.object.removeprefix("port "),
@@ -157,7 +159,7 @@ def _request(model: Model, exchange: Exchange, errors: Mapping[str, int]) -> con
         on_one_thread=line.whole / line.count if line.count else None,
         limit_ns=model.limit_ns(line.name),
         over_slo=None if model.limit_ns(line.name) is None else line.over_slo,
-        rarity_unseen=min(1.0, 3 * model.one_of("requests") / line.count) if line.count else None,
+        rarity_unseen=min(1.0, 3 * model.one_connection_in / line.count) if line.count else None,
         bytes_in=line.bytes_in,
         bytes_out=line.bytes_out,
         accounts=_sums(line.accounts),

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from perfdiag.common.units import duration
 from perfdiag.model.model import NotMeasured
 from perfdiag.recording import schema
+from perfdiag.recording.given_up import REQUESTS
 from perfdiag.recording.recording import Recording
 
 FEATURE = "cost"
-REQUESTS = "requests"  # nothing of these is recorded where they are given up; what came before of others counts
 PARTS_PER_MILLION = 1_000_000
 
 
@@ -48,6 +48,7 @@ def not_measured(recording: Recording, features: Mapping[str, tuple[str, str]]) 
         part = f"all but one in {line.one_of:,} of {'connections: ' * (feature == REQUESTS)}" if line.one_of else ""
         why = why_given_up(line, recording.header.options)
         fix = "give it more: a larger --max-cost; 100% keeps all" if line.per_second is None else "--max-cost 100%"
+        # Nothing of requests is recorded where they are given up; what came before of others counts.
         key = REQUESTS if feature == REQUESTS and not line.one_of else FEATURE
         found.append(NotMeasured(f"{part}{what}, after {after}", why, fix, key))
     return found

@@ -10,6 +10,7 @@ from operator import attrgetter
 from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.common.units import duration
 from perfdiag.recording import schema
+from perfdiag.recording.given_up import one_connection_in
 from perfdiag.recording.laws import level_laws
 from perfdiag.recording.recording import Recording
 
@@ -207,7 +208,7 @@ def _of_readers(recording: Recording) -> Iterator[str]:
         if line.direction == "accepted"
     )
     lost = recording.footer.lost if recording.footer else {}
-    if any(line.feature == "requests" and not line.one_of for line in recording.given_up):
+    if not one_connection_in(recording.given_up):
         return  # with them what was counted until then
     if read > 2 * begun + (recording.header.host.cpus_online or 1) and not lost.get("exchanges_full"):
         yield f"threads have read {read:,} requests, of which {begun:,} are told"
