@@ -1,6 +1,6 @@
 """The lines on requests served and calls made."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
@@ -66,7 +66,7 @@ def served_line(request: Request) -> str:
         parts.append(f"{plural(request.untimed, 'message')} not timed: perhaps no request")
     if request.unsure:
         parts.append(f"{count(request.unsure)} may be acknowledgements, not requests")
-    parts += [f"{count(times)} answered with {status}" for status, times in list(request.errors.items())[:_STATUSES]]
+    parts += answered_with(request.errors)
     if request.declined:
         carry = "connection carries" if request.declined == 1 else "connections carry"
         parts.append(f"{count(request.declined)} {carry} several at once: not told apart")
@@ -75,6 +75,11 @@ def served_line(request: Request) -> str:
     if request.whole.p99_ns is None and request.rarity_unseen is not None:
         parts.append(f"too few to see what happens to fewer than 1 in {round(1 / request.rarity_unseen)}")
     return ", ".join(parts)
+
+
+def answered_with(errors: Mapping[str, int]) -> list[str]:
+    """Return the statuses of errors that answers have most often: "12 answered with 504"."""
+    return [f"{count(times)} answered with {status}" for status, times in list(errors.items())[:_STATUSES]]
 
 
 def _called(call: Call) -> str:

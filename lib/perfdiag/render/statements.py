@@ -7,10 +7,10 @@ from rich.text import Text
 
 from perfdiag.common.units import count, duration, share
 from perfdiag.render.layout import HEADING, Page, Section, apart
+from perfdiag.render.requests import answered_with
 from perfdiag.report.contract import NamedCall, Report
 from perfdiag.report.contract.statements import SqlCall, Statement
 
-_STATUSES = 3  # of a name, likewise
 _MOST = 30  # the others are in the JSON
 _Told = TypeVar("_Told")
 
@@ -47,9 +47,8 @@ def _text(statement: Statement) -> str:
 def _sent(statement: SqlCall | NamedCall) -> str:
     often = f", {statement.times:.1f} a request" if statement.times else ""
     request = f" for {statement.request}" if statement.request else ""
-    errors = list(statement.errors.items())[:_STATUSES] if isinstance(statement, NamedCall) else []
-    answered = "".join(f", {count(times)} answered with {status}" for status, times in errors)
-    return f"{statement.name}, to {statement.peer}{request}: {_times(statement)}{often}{answered}"
+    errors = answered_with(statement.errors) if isinstance(statement, NamedCall) else []
+    return ", ".join([f"{statement.name}, to {statement.peer}{request}: {_times(statement)}{often}", *errors])
 
 
 def _times(statement: Statement | SqlCall | NamedCall) -> str:
