@@ -17,7 +17,6 @@
 #define STATUS_FINE 2	 /* it is no error */
 
 #define LOWEST_ERROR 400
-#define HIGHEST_ERROR 599
 
 static inline bool is_digit_at_most(char digit, char most)
 {

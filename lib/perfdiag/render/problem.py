@@ -188,7 +188,7 @@ def fix(report: Report, page: Page) -> Section:
 
 def to_mend(report: Report) -> list[tuple[int, Finding]]:
     """Return the findings that FIX names, with their numbers."""
-    return numbered(report)[: len(_mended(report))]
+    return list(enumerate(_mended(report), 1))
 
 
 def _mended(report: Report) -> list[Finding]:

@@ -99,12 +99,18 @@ def _where(samples: CpuSamples, *, kernel: bool) -> str:
     hot = [each for each in hottest if each.part.share > max(each.part.error, WORTH_NAMING)]
     if hot and hot[0].nameless_of is None and hot[0].part.share >= cpu_policy.hot_spot_share:
         hot = hot[:1]
-    nameless = len(hot) == 1 and hot[0].nameless_of  # it says what it is below
-    called = (
-        "" if kernel or nameless else called_by(samples, LONGEST_CALLERS) if len(hot) == 1 else _inside(samples, hot)
-    )
+    if not hot:
+        return ""
+    called = "" if kernel else _called(samples, hot)
     ordered = sorted(hot, key=lambda each: each.nameless_of is not None)  # "functions of git and inflate" is read wrong
-    return f"in {' and '.join(_named(samples, each) for each in ordered)}{called}" if hot else ""
+    return f"in {' and '.join(_named(samples, each) for each in ordered)}{called}"
+
+
+def _called(samples: CpuSamples, hot: Sequence[Hot]) -> str:
+    """Return by what these functions of the program are called; "" of one without a name, which says it itself."""
+    if len(hot) > 1:
+        return _inside(samples, hot)
+    return "" if hot[0].nameless_of else called_by(samples, LONGEST_CALLERS)
 
 
 def _inside(samples: CpuSamples, hot: Sequence[Hot]) -> str:
@@ -121,6 +127,8 @@ def _named(samples: CpuSamples, code: Hot) -> str:
         return "unnamed code made at run time"
     if not code.nameless_of:
         return code.name
-    path = [each.name for each in samples.hot_path()[:1]]
-    below = symbol_of(samples.entered_by(code) if ".so" in code.nameless_of else next(iter(path), ""))
+    if ".so" in code.nameless_of:
+        below = symbol_of(samples.entered_by(code))
+    else:
+        below = symbol_of(next((each.name for each in samples.hot_path()), ""))
     return f"unnamed functions of {code.nameless_of}{f' below {below}' if below else ''}"

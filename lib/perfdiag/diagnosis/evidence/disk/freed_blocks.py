@@ -73,6 +73,3 @@ def _without(model: Model, where: Backing) -> Remedy:
         f"mount without discard ({how}; also in /etc/fstab), and discard free blocks once a week instead: systemctl"
         " enable --now fstrim.timer"
     )
-
-
-__all__ = ["discarding"]

@@ -21,7 +21,6 @@ from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED, Kind, kind_of
 
 SHOWN = 3
-_HELD_UP = Kind.LATENCY
 # Java code that waits, and threads that wait for an operation of the virtual machine.
 _OF_JAVA = re.compile(r"ObjectMonitor|Parker|Unsafe_Park|JVM_|VMThread\d*execute|Safepoint|sleep")
 
@@ -60,7 +59,9 @@ def parked_ns(model: Model) -> int:
     meanwhile ran, or was held up itself, hides nothing: the books of that one show it.
     """
     asleep_ns = sum(thread.ns(PARKED) for thread in asleep_all_along(model))
-    behind_ns = sum(chain.ns for chain in model.chains if chain.account == PARKED and kind_of(chain.root) is _HELD_UP)
+    behind_ns = sum(
+        chain.ns for chain in model.chains if chain.account == PARKED and kind_of(chain.root) is Kind.LATENCY
+    )
     return max(0, model.parked_ns - asleep_ns - max(_without_requests_ns(model), behind_ns))
 
 

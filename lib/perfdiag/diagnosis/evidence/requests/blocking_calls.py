@@ -64,6 +64,3 @@ def _at_once(model: Model, accounts: set[str]) -> list[Evidence]:
         return []
     text = f"while the event loop waited there, {others:.1f} other requests waited for it, on average"
     return [Evidence(text, others, "count", "sockets")]
-
-
-__all__ = ["Holding", "holding"]

@@ -1,16 +1,17 @@
 """How many requests the target answers with errors, by port: with which statuses, and what was asked."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from perfdiag.common.by_key import groups_by_key
+from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.requests.error_statuses import is_server_error, name_of
 from perfdiag.diagnosis.evidence.requests.places import place
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
+
+_SHOWN = 3  # statuses, and names
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,7 @@ class ErrorAnswers:
     @property
     def statuses(self) -> str:
         """The statuses, the most frequent first: "500, 503"."""
-        counts = Counter[str]()
-        for each in self.lines:
-            counts[each.status] += each.count
+        counts = sums_by_key((each.status, each.count) for each in self.lines)
         return ", ".join(plain(name_of(status)) for status, _ in counts.most_common(_SHOWN))
 
     @property
@@ -56,9 +55,6 @@ class ErrorAnswers:
         ordered = sorted(self.lines, key=lambda each: (-each.count, each.name, each.status))
         named = [each for each in ordered if each.name][:_SHOWN]
         return [f"{plain(each.name)}: {plural(each.count, 'time')} {plain(name_of(each.status))}" for each in named]
-
-
-_SHOWN = 3
 
 
 def error_answers(model: Model, *, server: bool) -> list[ErrorAnswers]:
