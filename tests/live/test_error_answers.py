@@ -15,7 +15,7 @@ from perfdiag.diagnosis.rule import Finding, Severity
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
-from live.support.calling import running_server
+from live.support.calling import running_server, watched
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 
@@ -92,22 +92,13 @@ def saying(*pieces: bytes, pause_s: float = 0) -> Callable[[socket.socket], None
     return answer
 
 
-def watched(attach: Attach, pid: int) -> Model:
-    """Return a recording in which results of calls were read all along: others can make too many, now and then."""
-    for _ in range(5):
-        model = model_of(attach(pid, duration_ns=WINDOW_NS).wait())
-        if model.footer and model.footer.calls_watched_until_ns is None:
-            return model
-    pytest.fail("this host makes more than 100,000 system calls a second on a CPU all the time")
-
-
 def asked(
     answer: Callable[[socket.socket], None], attach: Attach, cleanup: Cleanup, what: str = HTTP, way: str = ""
 ) -> Model:
     """Record a client of a peer that answers so."""
     port = cleanup.enter_context(peer(answer))
     pid, _ = cleanup.enter_context(running_server(CLIENT, port, what, way))
-    return watched(attach, pid)
+    return watched(attach, pid, WINDOW_NS)
 
 
 def retried(model: Model) -> Finding | None:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
-from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
-from live.support.calling import running_command, running_server
+from live.support.calling import running_client, running_command, running_server, watched
 from live.support.fixtures import Attach, Cleanup, Record, Start
 from live.support.model import model_of
 
@@ -36,15 +35,6 @@ EXCLUSIVE = "os.open(path, os.O_CREAT | os.O_EXCL)"
 LOCK = "fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)"
 
 
-def recorded(attach: Attach, pid: int) -> Model:
-    """Return a recording in which results of calls were read all along: others can make too many, now and then."""
-    for _ in range(5):
-        model = model_of(attach(pid, duration_ns=WINDOW_NS).wait())
-        if model.footer and model.footer.calls_watched_until_ns is None:
-            return model
-    pytest.fail("this host makes more than 100,000 system calls a second on a CPU all the time")
-
-
 @pytest.mark.parametrize(
     ("tries", "call", "error", "what"),
     [
@@ -61,7 +51,7 @@ def test_the_call_before_a_sleep(
     path = tmp_path / "file named"
     text = TRY_AGAIN.format(tries=tries, sleeps=SLEEP)
     pid, _ = cleanup.enter_context(running_server(text, path, PAUSE_NS / 1e9))
-    model = recorded(attach, pid)
+    model = watched(attach, pid, WINDOW_NS)
     (line,) = [each for each in model.failed_calls if each.call == f"syscall:{call}"]
     assert (line.pid, line.error) == (pid, error) and what in line.object + line.file, line
     sleeps = sum(thread.accounts["wait.timer"].count for thread in model.threads)
@@ -78,7 +68,7 @@ def test_a_wait_for_events_whose_time_is_up_is_a_sleep(
 ) -> None:
     text = TRY_AGAIN.format(tries=LOCK, sleeps=sleeps)
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    (line,) = recorded(attach, pid).failed_calls
+    (line,) = watched(attach, pid, WINDOW_NS).failed_calls
     assert line.call == "syscall:flock" and line.sleeps > 1, line
 
 
@@ -89,7 +79,7 @@ def test_of_a_long_path_the_end_is_told_if_it_was_read(
     deep = "/".join(["/proc", *["../proc"] * depth, "the end"])
     text = TRY_AGAIN.format(tries=f"os.rmdir({deep.ljust(100 if name else 120, '/')!r})", sleeps=SLEEP)
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    (line,) = recorded(attach, pid).failed_calls
+    (line,) = watched(attach, pid, WINDOW_NS).failed_calls
     assert (line.call, line.file) == ("syscall:rmdir", name)
 
 
@@ -112,14 +102,16 @@ def test_nothing_is_kept_behind_a_name(tries: str, file: str, tmp_path: Path, cl
     text = TRY_AGAIN.format(tries=tries, sleeps=SLEEP).replace("import", "import ctypes,", 1)
     text = text.replace("except OSError", "except (OSError, AssertionError)")
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "file named", PAUSE_NS / 1e9))
-    lines = [each for each in recorded(attach, pid).failed_calls if each.call in ("syscall:bind", "syscall:rmdir")]
+    lines = [
+        each for each in watched(attach, pid, WINDOW_NS).failed_calls if each.call in ("syscall:bind", "syscall:rmdir")
+    ]
     assert [each.file for each in lines] == [file], lines
 
 
 def test_a_missing_file_does_not_count_behind_a_lock(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
     text = TRY_AGAIN.format(tries=LOCK, sleeps=f"os.path.exists(path + '.missing'); {SLEEP}")
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    (line,) = recorded(attach, pid).failed_calls
+    (line,) = watched(attach, pid, WINDOW_NS).failed_calls
     assert line.call == "syscall:flock", line
 
 
@@ -134,7 +126,7 @@ if not os.fork():
 print(0""",
     )
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    assert not recorded(attach, pid).failed_calls
+    assert not watched(attach, pid, WINDOW_NS).failed_calls
 
 
 def test_what_succeeds_for_the_next_of_several_is_not_waited_for(
@@ -144,7 +136,7 @@ def test_what_succeeds_for_the_next_of_several_is_not_waited_for(
     free = f"third = open(path + '.free', 'w'); fcntl.flock(third, fcntl.LOCK_EX); third.close(); {SLEEP}"
     text = TRY_AGAIN.format(tries=LOCK, sleeps=free)
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    assert not recorded(attach, pid).failed_calls
+    assert not watched(attach, pid, WINDOW_NS).failed_calls
 
 
 ADDRESS = "fcntl.ioctl(s, 0x8915, {!r}.ljust(40, bytes(1)))"  # SIOCGIFADDR
@@ -162,7 +154,7 @@ def test_what_succeeds_in_another_way_is_not_waited_for(
 ) -> None:
     text = TRY_AGAIN.format(tries=tries, sleeps=sleeps)
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    assert not recorded(attach, pid).failed_calls
+    assert not watched(attach, pid, WINDOW_NS).failed_calls
 
 
 # Each request fails to take the lock, and sleeps; in vain it tries so often.
@@ -181,14 +173,6 @@ while connection.recv(4096):
             time.sleep(0.03)
     connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
 """
-CLIENT = """
-import socket, sys
-connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-print(0, flush=True)
-while True:
-    connection.sendall(b"GET /x HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n")
-    connection.recv(4096)
-"""
 
 
 @pytest.mark.parametrize("tries", [1, 2])
@@ -197,8 +181,8 @@ def test_what_fails_in_the_next_request_is_not_tried_again(
 ) -> None:
     """A handler goes on without an optional lock, and sleeps for another reason."""
     pid, port = cleanup.enter_context(running_server(SERVER, tmp_path / "lock", tries))
-    cleanup.enter_context(running_server(CLIENT, port))
-    model = recorded(attach, pid)
+    cleanup.enter_context(running_client(port))
+    model = watched(attach, pid, WINDOW_NS)
     served = sum(each.line.count for each in model.exchanges if each.served)
     assert served > 5, model.exchanges
     sleeps = sum(line.sleeps for line in model.failed_calls)
@@ -209,13 +193,13 @@ def test_one_failure_is_not_tried_again(tmp_path: Path, cleanup: Cleanup, attach
     """A program that looks for its locale in vain, and then sleeps, does not wait for that."""
     text = TRY_AGAIN.format(tries="pause_s > 1 or os.stat(path + '.missing')", sleeps=f"{SLEEP}; pause_s = 2")
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", 0.9))
-    assert not recorded(attach, pid).failed_calls
+    assert not watched(attach, pid, WINDOW_NS).failed_calls
 
 
 def test_sleep_without_a_failure_follows_none(tmp_path: Path, cleanup: Cleanup, attach: Attach) -> None:
     text = TRY_AGAIN.format(tries="os.stat(path); raise OSError", sleeps=SLEEP)
     pid, _ = cleanup.enter_context(running_server(text, tmp_path / "lock", PAUSE_NS / 1e9))
-    assert not recorded(attach, pid).failed_calls
+    assert not watched(attach, pid, WINDOW_NS).failed_calls
 
 
 def test_results_are_not_read_any_more_where_there_are_very_many(

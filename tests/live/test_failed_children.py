@@ -10,7 +10,7 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Finding, Severity
 from perfdiag.model.model import Model
 
-from live.support.calling import running_command
+from live.support.calling import running_command, watched
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 
@@ -55,10 +55,7 @@ def test_the_child_before_a_sleep(tmp_path: Path, attach: Attach, cleanup: Clean
 def test_who_started_it_may_sleep_itself(tmp_path: Path, attach: Attach, cleanup: Cleanup) -> None:
     (tmp_path / "lock").mkdir()
     pid, _ = cleanup.enter_context(running_command(["python3", "-c", PYTHON, tmp_path / "lock"]))
-    for _ in range(5):
-        model = model_of(attach(pid, duration_ns=WINDOW_NS).wait())
-        if model.footer and model.footer.calls_watched_until_ns is None:
-            break
+    model = watched(attach, pid, WINDOW_NS)
     lines = [each for each in model.failed_calls if each.command]
     assert {(each.comm.removesuffix(".11"), each.command) for each in lines} == {("python3", "mkdir")}, lines
     found = retried(model)

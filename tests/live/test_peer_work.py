@@ -9,7 +9,7 @@ from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Finding, Severity
 from perfdiag.model.model import Model
 
-from live.support.calling import running_server
+from live.support.calling import running_client, running_server
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 
@@ -64,14 +64,6 @@ async def main():
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 asyncio.run(main())
-"""
-REQUESTS = """
-import socket, sys
-connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-print(0, flush=True)
-while True:
-    connection.sendall(b"GET /x HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n")
-    connection.recv(4096)
 """
 ROOT = {"sleeps": "wait.timer", "computes": "cpu.user"}
 
@@ -151,7 +143,7 @@ def test_one_in_between_that_works_as_well_is_not_taken_for_the_one_behind(clean
 def test_calls_of_an_event_loop(cleanup: Cleanup, attach: Attach) -> None:
     pid, port = server(cleanup, "sleeps")
     loop, own = cleanup.enter_context(running_server(LOOP, port))
-    cleanup.enter_context(running_server(REQUESTS, own))
+    cleanup.enter_context(running_client(own))
     model = model_of(attach(loop, duration_ns=2_000_000_000).wait())
     assert model.request_time is not None
     assert seen_ns(model, "wait.events", "wait.timer", pid) > 0.6 * model.request_time.ns, model.peer_waits

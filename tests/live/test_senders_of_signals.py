@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from live.support.calling import running_server
+from live.support.calling import running_client, running_server
 from live.support.fixtures import Attach, Cleanup
 from live.support.model import model_of
 
@@ -36,14 +36,6 @@ while connection.recv(100):
     os.waitpid(child, 0)
     connection.sendall(b"answer")
 """
-CLIENT = """
-import socket, sys
-connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-print(0, flush=True)
-while True:
-    connection.sendall(b"question")
-    connection.recv(100)
-"""
 SENDER = """
 import hashlib, os, signal, sys, time
 print(0, flush=True)
@@ -68,7 +60,7 @@ def test_a_sender_is_not_taken_for_the_holder_of_a_lock(tmp_path: Path, cleanup:
 
 def test_a_sender_is_not_taken_for_the_one_that_a_peer_waits_for(cleanup: Cleanup, attach: Attach) -> None:
     server, port = cleanup.enter_context(running_server(SERVER))
-    client, _ = cleanup.enter_context(running_server(CLIENT, port))
+    client, _ = cleanup.enter_context(running_client(port, "question"))
     sender, _ = cleanup.enter_context(running_server(SENDER, server))
     model = model_of(attach(client, duration_ns=2_000_000_000).wait())
     lines = [each.line for each in model.peer_waits if each.line.account == "net.receive"]

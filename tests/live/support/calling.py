@@ -10,9 +10,23 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Finding, Severity
 from perfdiag.model.model import Model
+
+from live.support.fixtures import Attach
+from live.support.model import model_of
+
+# Asks the same again and again, on one connection.
+CLIENT = """
+import socket, sys
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+print(0, flush=True)
+while True:
+    connection.sendall(sys.argv[2].encode())
+    connection.recv(4096)
+"""
 
 
 def go_first() -> None:
@@ -43,6 +57,22 @@ def running_command(
             process.kill()
 
 
+def running_client(
+    port: int, question: str = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"
+) -> contextlib.AbstractContextManager[tuple[int, int]]:
+    """Run a client that asks what listens at a port all the time; its pid, and 0."""
+    return running_server(CLIENT, port, question)
+
+
+def watched(attach: Attach, pid: int, window_ns: int) -> Model:
+    """Return a recording in which results of calls were read all along: others can make too many, now and then."""
+    for _ in range(5):
+        model = model_of(attach(pid, duration_ns=window_ns).wait())
+        if model.footer and model.footer.calls_watched_until_ns is None:
+            return model
+    pytest.fail("this host makes more than 100,000 system calls a second on a CPU all the time")
+
+
 def ask(connection: socket.socket, number: int) -> None:
     for _ in range(number):
         connection.sendall(b"please\n")
@@ -56,4 +86,4 @@ def fault(model: Model, id: str) -> Finding | None:
     return found[0] if found else None
 
 
-__all__ = ["ask", "fault", "go_first", "running_server"]
+__all__ = ["ask", "fault", "go_first", "running_client", "running_command", "running_server", "watched"]
