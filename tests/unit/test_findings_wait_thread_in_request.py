@@ -83,7 +83,7 @@ def test_what_is_parked_in_requests_is_not_said_to_count_for_nothing(excess: boo
     assert model.request_time
     model = replace(model, request_time=replace(model.request_time, excess=excess))
     text = plain(assembly.make(model, diagnose(model), RUNBOOKS))
-    assert "\nREQUEST TIME " in text and re.search(r"\n  blocked or idle, unknown .* wait\.parked +-> 1\n", text)
+    assert "\nREQUEST TIME " in text and re.search(r"\n  blocked, cause found .* wait\.parked +-> 1\n", text)
     assert "left out of percentages" not in text
 
 

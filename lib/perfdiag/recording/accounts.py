@@ -25,6 +25,7 @@ class Account:
     object: str = ""  # what its rows name
     recorded: bool = True  # False: the kernel side knows no such account, evidence proves it afterwards
     of_requests: bool = False  # part of requests' time alone: no thread spends it
+    explained: str = ""  # of an unknown one: the row of what findings explain of it
 
 
 _IDLE, _UNKNOWN = Kind.IDLE, Kind.UNKNOWN
@@ -105,6 +106,7 @@ ACCOUNTS: tuple[Account, ...] = (
         "blocked or idle, unknown",
         _UNKNOWN,
         object="futex or system call",
+        explained="blocked, cause found",
     ),
     Account("net.connect", "waiting for a connection to be answered", "connecting to a peer", object="peer"),
     Account(
@@ -219,6 +221,7 @@ ACCOUNTS: tuple[Account, ...] = (
         "nothing here tells: another thread had it, or it waited for what no socket shows",
         "not followed",
         _UNKNOWN,
+        explained="waiting, cause found",
         recorded=False,
         of_requests=True,
     ),
@@ -241,3 +244,8 @@ def kind_of(name: str) -> Kind:
 def phrase_of(name: str) -> str:
     """Return an account in words; of a newer recorder's, whose name is not known, that name."""
     return BY_NAME[name].phrase if name in BY_NAME else printable(name)
+
+
+def explained_phrase_of(name: str) -> str:
+    """Return in words what findings explain of an account that is unknown otherwise; "" of all others."""
+    return BY_NAME[name].explained if name in BY_NAME else ""

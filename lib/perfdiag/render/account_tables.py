@@ -1,7 +1,6 @@
 """Where the time went: one table with one whole, its rows in words, and the findings that explain each row."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -9,28 +8,27 @@ from rich.text import Text
 
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import about_at_most, count, duration, give_or_take, plural, share
+from perfdiag.diagnosis.rule import Mechanism
 from perfdiag.model.requests.request_time import beyond
-from perfdiag.recording.accounts import phrase_of
+from perfdiag.recording.accounts import explained_phrase_of, phrase_of
+from perfdiag.render.account_objects import objects, sum_ns
 from perfdiag.render.host_consumers import who_has
 from perfdiag.render.layout import DIM, ESSENTIAL, NEVER, Block, Chunk, Page, Section, clip, heading, pad
 from perfdiag.render.problem import numbered, to_mend
 from perfdiag.report.contract import Account, Finding, Report
 
-OWN_THREAD = "own thread "  # how objects.py begins the name of a thread of the target
 ELSE = "everything else"
 LEAST = 0.01  # of the whole: a row of less is folded
 FELT = 0.05  # of the whole: a row of as much is essential
 _BAR, _WIDE_BAR, _SHORTEST_BAR = 20, 30, 4
-_LEAST_OBJECT = 0.005  # of its account
 _ROOM_FOR_OBJECT = 16
-_PROCESS = re.compile(r"(.*\S) \((\d+)\)")
-_LEAST_COMM = 6  # letters of a name, if it has to be cut
 _MOST_PARKED = 40  # objects, in the full report
 _MOST_OBJECTS = 40  # of an account in the full report
 
 
 @dataclass(frozen=True)
 class _Row:
+    phrase: str
     account: str
     ns: int
     entries: Sequence[Account] = ()  # of the threads' time: what was waited for
@@ -51,10 +49,10 @@ class _Columns:
         part = row.ns / self.whole_ns if self.whole_ns else 0.0
         bar = "#" * max(1 if row.ns else 0, round(part * self.bar))
         mark = f"  -> {', '.join(map(str, row.numbers))}" if row.numbers else ""
-        line = f"{self._begin(phrase_of(row.account), bar, row.ns)}{row.account:<{self.account if mark else 0}}{mark}"
+        line = f"{self._begin(row.phrase, bar, row.ns)}{row.account:<{self.account if mark else 0}}{mark}"
         room = page.width - cell_len(line) - 3
-        objects = _objects(row.entries, room) if room >= _ROOM_FOR_OBJECT else ""
-        return clip(f"{line}   {objects}".rstrip(), page.width)
+        at = objects(row.entries, room) if room >= _ROOM_FOR_OBJECT else ""
+        return clip(f"{line}   {at}".rstrip(), page.width)
 
     def rest(self, ns: int) -> str:
         """Return the row of all accounts without one of their own."""
@@ -77,7 +75,8 @@ def where(report: Report, page: Page) -> list[Section]:
 def _requests_time(report: Report, page: Page) -> Section:
     time = report.request_time
     assert time is not None
-    rows = [_Row(name, ns, (), _numbers(report, page, name)) for name, ns in time.accounts.items() if ns]
+    rows = [row for name, ns in time.accounts.items() if ns for row in _requests_rows(report, page, name, ns)]
+    rows.sort(key=lambda row: -row.ns)
     many = _counted(report, time.count) + (f" and {time.own_count:,} of its own" if time.own_count else "")
     title, remark = f"REQUEST TIME  {duration(time.ns)}, {many}", ""
     if time.excess:
@@ -86,6 +85,23 @@ def _requests_time(report: Report, page: Page) -> Section:
         title = f"REQUEST TIME  {duration(time.ns)}, lost by the {many} over {over}"
         remark = f"({beyond(time.median_over)})" if page.full or time.median_over else ""
     return _table(report, page, heading(title, remark, page.width), time.ns, rows)
+
+
+def _requests_rows(report: Report, page: Page, account: str, ns: int) -> list[_Row]:
+    """Return the row of an account; of an unknown one two, as what findings explain of it is not unknown."""
+    words = explained_phrase_of(account)
+    causes = [(number, each) for number, each in _explaining(report, page, account) if words and _has_cause(each)]
+    explained_ns = min(ns, sum(each.accounts[account] for _, each in causes))
+    numbers = [number for number in _numbers(report, page, account) if number not in dict(causes)]
+    rows = [
+        _Row(words, account, explained_ns, (), [number for number, _ in causes]),
+        _Row(phrase_of(account), account, ns - explained_ns, (), numbers),
+    ]
+    return [row for row in rows if row.ns]
+
+
+def _has_cause(finding: Finding) -> bool:
+    return finding.mechanism != Mechanism.UNDETERMINED.value
 
 
 def _counted(report: Report, number: int) -> str:
@@ -100,7 +116,7 @@ def _counted(report: Report, number: int) -> str:
 def _threads_time(report: Report, page: Page) -> Section:
     ranked = report.request_time is None
     rows = [
-        _Row(name, _ns(entries), entries, _numbers(report, page, name) if ranked else ())
+        _Row(phrase_of(name), name, sum_ns(entries), entries, _numbers(report, page, name) if ranked else ())
         for name, entries in _by_account(report, "latency").items()
     ]
     title = f"BUSY TIME  {duration(report.busy_ns)}, all threads"
@@ -116,8 +132,7 @@ def _threads_time(report: Report, page: Page) -> Section:
 
 def _table(report: Report, page: Page, title: list[Text], whole_ns: int, rows: Sequence[_Row]) -> Section:
     shown = [row for row in rows if page.full or row.numbers or row.ns >= LEAST * whole_ns]
-    names = [phrase_of(row.account) for row in shown or rows]
-    phrase = max([len(ELSE), *(min(len(name), 25) for name in names)])
+    phrase = max([len(ELSE), *(min(len(row.phrase), 25) for row in shown or rows)])
     account = max([0, *(len(row.account) for row in shown)])
     marks = max([0, *(len(f"  -> {', '.join(map(str, row.numbers))}") for row in shown)])
     room = page.width - phrase - account - marks - 22
@@ -162,24 +177,24 @@ def _in_full(entries: Sequence[Account], page: Page, rank: int) -> list[Chunk]:
     listed = [entry for entry in entries if entry.p50_ns]
     chunks += [page.chunk(_distribution(entry), rank, first="      ") for entry in listed[:_MOST_OBJECTS]]
     if rest := listed[_MOST_OBJECTS:]:
-        chunks.append(Chunk([page.line(f"      and {len(rest)} more, {duration(_ns(rest))}: --json")], rank))
+        chunks.append(Chunk([page.line(f"      and {len(rest)} more, {duration(sum_ns(rest))}: --json")], rank))
     return chunks
 
 
 def _numbers(report: Report, page: Page, account: str) -> list[int]:
-    """Return the numbers of the findings that explain an account: faults, or, without any, the first; a full page has
-    all others, too."""
+    return [number for number, _ in _explaining(report, page, account)]
+
+
+def _explaining(report: Report, page: Page, account: str) -> list[tuple[int, Finding]]:
+    """Return the findings that explain an account, with their numbers: faults, or, without any, the first; a full page
+    has all others, too."""
     named = to_mend(report) or numbered(report)[: None if page.full else 1]
-    return [number for number, each in named if _explains(each, account)]
-
-
-def _explains(finding: Finding, account: str) -> bool:
-    return finding.accounts.get(account, 0) > 0
+    return [(number, each) for number, each in named if each.accounts.get(account, 0) > 0]
 
 
 def _idle_accounts(report: Report) -> list[tuple[str, int]]:
     """Return the idle accounts, which differ: asleep on a timer, stopped, waiting for work."""
-    return [(name, _ns(entries)) for name, entries in _by_account(report, "idle").items() if _ns(entries)]
+    return [(name, sum_ns(entries)) for name, entries in _by_account(report, "idle").items() if sum_ns(entries)]
 
 
 def _idle(idle: Sequence[tuple[str, int]], page: Page) -> list[Text]:
@@ -189,52 +204,6 @@ def _idle(idle: Sequence[tuple[str, int]], page: Page) -> list[Text]:
     return page.wrapped(
         f"idle: {', '.join(f'{phrase_of(name)} {duration(ns)} ({name})' for name, ns in idle)}", rest="    "
     )
-
-
-def _objects(entries: Sequence[Account], width: int) -> str:
-    """Return the largest objects with their time, as many as fit: "vda (254:0) 9.10 s, sdb (8:16) 512 ms".
-
-    No shares: those of the report are of all busy time, and these would be of their account.
-    """
-    named = _named(entries)
-    whole_ns = _ns(entries)
-    if 2 * sum(named.values()) < whole_ns:  # of most is not known at what: what is left may be next to nothing
-        named = {object: ns for object, ns in named.items() if ns >= _LEAST_OBJECT * whole_ns}
-    if len(named) == 1 and all(entry.object for entry in entries):
-        return _clipped(next(iter(named)), width)
-    line = ""
-    for object, object_ns in list(named.items())[:3]:
-        part = f" {duration(object_ns)}"
-        if not line:
-            line = _clipped(object, max(3, width - len(part))) + part
-        elif cell_len(line) + 2 + cell_len(object) + len(part) <= width:
-            line += f", {object}{part}"
-    return line
-
-
-def _clipped(object: str, width: int) -> str:
-    """Return an object that fits; of "COMM (PID)" only the name is cut."""
-    who = _PROCESS.fullmatch(object)
-    behind = f" ({who[2]})" if who else ""
-    if who is None or cell_len(object) <= width or width < len(behind) + _LEAST_COMM:
-        return clip(object, width)
-    return clip(who[1], width - len(behind)) + behind
-
-
-def _named(entries: Sequence[Account]) -> dict[str, int]:
-    """Return the time of each object, the largest first. The target's own small threads count as one, and so do other
-    processes of one name, as in findings."""
-    found: dict[str, int] = {}
-    alike: dict[str, list[Account]] = {}
-    for entry in entries:
-        who = _PROCESS.fullmatch(entry.object) if entry.account == "runq.busy" else None
-        own = entry.object.startswith(OWN_THREAD)
-        alike.setdefault(OWN_THREAD if own else who[1] if who else entry.object, []).append(entry)
-    for name, same in alike.items():
-        if name:
-            several = "own threads" if name == OWN_THREAD else f"{len(same)} x {name}"
-            found[several if len(same) > 1 else same[0].object] = _ns(same)
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
 def _distribution(entry: Account) -> str:
@@ -275,8 +244,4 @@ def _parked(report: Report, page: Page) -> list[Text]:
 def _by_account(report: Report, kind: str) -> Mapping[str, list[Account]]:
     """Return the entries of a kind by account, the largest account first."""
     found = groups_by_key((entry.account, entry) for entry in report.accounts if entry.kind == kind)
-    return dict(sorted(found.items(), key=lambda item: -_ns(item[1])))
-
-
-def _ns(entries: Iterable[Account]) -> int:
-    return sum(entry.ns for entry in entries)
+    return dict(sorted(found.items(), key=lambda item: -sum_ns(item[1])))

@@ -21,11 +21,12 @@ from perfdiag.render.problem import (
     told,
 )
 from perfdiag.report.contract import Evidence, Finding, Report
-from perfdiag.report.status import FAULTS
+from perfdiag.report.status import CRITICAL, FAULTS
 
 FUNCTIONS = EvidenceKind.FUNCTIONS.value
 _STYLES = {**STYLES, "info": "bold"}
 _CODE_LINES = 3  # of evidence: a path of calls is no use without its end
+_PART = 0.01  # of a finding's time, from which on an account is told as a part of it
 _AFTER_FAULTS = 60  # of ranks: what is no fault stands behind what is
 
 
@@ -71,7 +72,9 @@ def _finding(report: Report, page: Page, number: int, finding: Finding, said: st
     first = 2 + 2 * index if is_fault or pointed_at else ESSENTIAL + _AFTER_FAULTS + index
     later = ESSENTIAL + 3 * index + (0 if is_fault else _AFTER_FAULTS)
     says = [line for text in _says(finding, said, page) for line in page.wrapped(text, limit=3)]
-    blocks = [Chunk([*_title(page, number, finding), *says], first)]
+    blocks = [Chunk([*_title(page, number, finding, remedied), *says], first)]
+    if parts := _parts(report, finding):
+        blocks.append(page.chunk(parts, first + 1, rest="    ", limit=2, style=DIM))
     ordered = _ordered(finding.evidence)
     first_shown = next((each for each in ordered if each.kind != CALLS), None)
     if any(each.kind == CALLS for each in ordered) and first_shown and first_shown.kind == FUNCTIONS:
@@ -87,6 +90,15 @@ def _finding(report: Report, page: Page, number: int, finding: Finding, said: st
         rank = first + 1 if not above and not place else later + 12 + place
         blocks.append(Chunk(remedy_lines(remedy, page, f"  {label}"), rank, aside=True))
     return [*blocks, *_rest(finding, page, later + 20)]
+
+
+def _parts(report: Report, finding: Finding) -> str:
+    """Return what the time of a finding is made of, where the table of time shares a row among several findings."""
+    parts = {account: ns for account, ns in finding.accounts.items() if ns >= _PART * finding.ns}
+    others = (each for _, each in to_mend(report) if each is not finding)
+    if len(parts) < 2 or not any(parts.keys() & each.accounts for each in others):
+        return ""
+    return ", ".join(f"{duration(ns)} of {account}" for account, ns in parts.items())
 
 
 def _ordered(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -114,8 +126,9 @@ def _says(finding: Finding, said: str, page: Page) -> list[str]:
     return [*headline, *([finding.claim] if page.full and finding.claim else [])]
 
 
-def _title(page: Page, number: int, finding: Finding) -> list[Text]:
-    fault = {"critical": "critical", "info": "no fault"}.get(finding.severity, "")
+def _title(page: Page, number: int, finding: Finding, remedied: bool) -> list[Text]:
+    """Return the line above a finding; of one that FIX names, nobody is told that it is no fault."""
+    fault = "critical" if finding.severity == CRITICAL else "" if remedied or finding.severity in FAULTS else "no fault"
     took = f"idle    {duration(finding.idle_ns):>7}" if finding.idle_ns else ""
     took = f"{share(finding.share):>5}   {duration(finding.ns):>7}" if finding.ns else took
     more = "   ".join(text for text in (took, fault) if text)

@@ -4,6 +4,7 @@ Names become printable here, and numbers are joined; nothing is left out: a rend
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from perfdiag import __version__
@@ -20,6 +21,7 @@ from perfdiag.model.share_denominator import whole_accounts, whole_ns
 from perfdiag.report import account_tables, contract, header, relevance, requests, stacks, thresholds
 from perfdiag.report.contract import Report
 from perfdiag.report.cost import cost
+from perfdiag.report.evidence import evidence
 from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
 from perfdiag.report.java_machines import java_machines
@@ -69,7 +71,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         thresholds=thresholds.changed(),
         threads=account_tables.threads(model),
         stacks=stacks.stacks(model),
-        findings=[_finding(each, config) for each in diagnosis.findings],
+        findings=[_finding(model, each, diagnosis.findings, config) for each in diagnosis.findings],
         unclaimed_ns=diagnosis.unclaimed_ns,
         unclaimed_share=diagnosis.unclaimed_ns / whole_ns(model) if whole_ns(model) else 0.0,
         unclaimed=_unclaimed(model, diagnosis),
@@ -108,7 +110,9 @@ def _text(text: str) -> str:
     return printable(text, LONGEST_TEXT)
 
 
-def _finding(finding: found.Finding, config: Config) -> contract.Finding:
+def _finding(
+    model: Model, finding: found.Finding, findings: Sequence[found.Finding], config: Config
+) -> contract.Finding:
     return contract.Finding(
         id=finding.id,
         severity=finding.severity.value,
@@ -121,7 +125,7 @@ def _finding(finding: found.Finding, config: Config) -> contract.Finding:
             contract.Other(pid=each.pid, comm=_text(each.comm), relation=each.relation.value) for each in finding.others
         ],
         claim=_text(finding.claim + _suffered(finding)),
-        evidence=[_evidence(each) for each in finding.evidence],
+        evidence=evidence(model, finding, findings),
         ruled_out=[_text(text) for text in finding.ruled_out],
         alternatives=[_text(text) for text in finding.alternatives],
         limits=[_text(text) for text in finding.limits],
@@ -140,17 +144,6 @@ def _finding(finding: found.Finding, config: Config) -> contract.Finding:
         accounts=_by_account(finding),
         idle_ns=finding.idle_ns,
         name=finding.name if finding.name != finding.id else "",
-    )
-
-
-def _evidence(evidence: found.Evidence) -> contract.Evidence:
-    return contract.Evidence(
-        text=_text(evidence.text),
-        value=evidence.value,
-        unit=evidence.unit,
-        probe=_text(evidence.probe),
-        error=evidence.error,
-        kind=evidence.kind.value,
     )
 
 
