@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 
 import pytest
+from perfdiag.diagnosis.engine import diagnose
 from perfdiag.recording import schema
 
 from live.support.fixtures import Attach, Cleanup
+from live.support.model import model_of
 from live.support.snippets import recorded_snippet
 
 ENDS = """
@@ -26,3 +28,5 @@ def test_the_signal_that_ended_a_process_is_recorded(number: int, attach: Attach
     recording, pid = recorded_snippet(attach, cleanup, ENDS, int(number))
     found = [(each.pid, each.signal, each.core_dumped) for each in recording.of(schema.Event) if each.name == "signal"]
     assert found == ([(pid, number, False)] if number else [])
+    told = {each.id for each in diagnose(model_of(recording)).findings}
+    assert ("PROC-CRASHED" in told) is (number == signal.SIGABRT)

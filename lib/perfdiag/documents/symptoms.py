@@ -128,10 +128,11 @@ SYMPTOMS = (
         "Look at DISK-ERRORS before anything else: data may be lost.",
     ),
     Symptom(
-        "A process was killed, or memory is short",
-        "The OOM killer ran, a container restarts, the host swaps.",
+        "A process was killed or crashed, or memory is short",
+        "The OOM killer ran, a container restarts, workers die, the host swaps.",
         ("perfdiag host --since 02:00", "perfdiag latency --unit nginx.service --duration 30"),
         (
+            "PROC-CRASHED",
             "OOM-KILL",
             "MEM-CGROUP-LIMIT",
             "MEM-HIGH-THROTTLE",

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from perfdiag.common.text import printable
 from perfdiag.common.units import count, duration, fine_share, plural
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
-from perfdiag.diagnosis.evidence.local.crashes import crashes
 from perfdiag.diagnosis.evidence.network.own_queues import on_purpose
 from perfdiag.diagnosis.evidence.requests.objectives import without_match
 from perfdiag.diagnosis.evidence.target import again
@@ -144,7 +143,6 @@ def notes(model: Model) -> list[str]:
         found.append(f"ended early: {duration(model.window_ns)} of {duration(asked_ns)}")
     found += _processes(model) if model.host is None else _everyone(model.host)
     found += _slowed(model) + _over_budget(model) + _sampled(model)
-    found += [crashed.words] if (crashed := crashes(model)) else []
     found += [text] if (text := on_purpose(model)) else []
     found += without_match(model)
     found += _restarts(model)

@@ -7,7 +7,6 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
 from perfdiag.common.units import counted, first_of
 from perfdiag.diagnosis.evidence.fix_checks import less, measured
-from perfdiag.diagnosis.evidence.local.crashes import Crashes, crashes
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.evidence.local.processes_of_requests import waiting_for_processes
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
@@ -37,8 +36,7 @@ NAMED = 2  # of short-lived processes, in a headline
     measured="Waits for children by thread, and what the children did meanwhile (if unknown: the accounts of"
     " processes with that parent). Many children are 20 ended processes a second that lived under 50 ms on"
     " average; claimed is the sampled part of their CPU time that starts or ends a process, or all of it"
-    " up to 1 ms each, and waits at pipes for what they write. Children that a signal of their own fault ended,"
-    " and core dumps, are told.",
+    " up to 1 ms each, and waits at pipes for what they write.",
     alternatives="A supervisor or shell, whose work is to wait.",
     remedies="Read the findings of the children; measure them together with the parent (without --only). Start"
     " fewer processes.",
@@ -70,7 +68,6 @@ def child_slow(model: Model) -> Iterable[Outcome]:
 def _finding(model: Model, worst: ThreadLedger) -> Finding:
     total, who = worst.accounts[CHILD], worst.name
     followed = model.header.options.descendants
-    crashed = crashes(model) if followed else None
     supervising = total.max_ns >= local_policy.supervising_share * model.window_ns
     waits = counted(total.count, "waits for children")
     text = f"{who}: {duration(total.ns)} in {waits}, longest {duration(total.max_ns)}"
@@ -83,10 +80,6 @@ def _finding(model: Model, worst: ThreadLedger) -> Finding:
         claim += f". {spent if children.sums else 'They did next to nothing'}"
         evidence += children.evidence
         limit = children.limit
-        if crashed:
-            claim += f". {crashed.words}"
-            evidence.append(crashed.evidence)
-            headline, remedy = f"{who} waits for child processes that crash", crashed.remedy
     else:
         claim += ", which were not measured (--only)"
         limit = f"the children are outside {subject(model)} and were not measured"
@@ -97,18 +90,13 @@ def _finding(model: Model, worst: ThreadLedger) -> Finding:
         headline=headline,
         claim=f"{claim}.",
         mechanism=Mechanism.OTHERS,
-        severity=_severity(crashed, quiet=followed or supervising),
+        severity=Severity.INFO if followed or supervising else Severity.WARNING,  # a warning where nobody measures them
         doubts=[limit],
         evidence=evidence,
         remedies=[fix(remedy)],
         alternatives=["a supervisor or a shell, whose work is to wait"],
         verify=less(model, f"waiting of {who} for children", total.ns),
     )
-
-
-def _severity(crashed: Crashes | None, *, quiet: bool) -> Severity:
-    """Return a warning where nobody measures the children, or a parent waits until their cores are written."""
-    return Severity.WARNING if (crashed and crashed.dumped) or not quiet else Severity.INFO
 
 
 def _churn_finding(model: Model, many: Churn) -> Finding:

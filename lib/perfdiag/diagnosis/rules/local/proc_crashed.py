@@ -1,0 +1,63 @@
+"""PROC-CRASHED: processes of the target were ended by a signal of their own fault."""
+
+from collections.abc import Iterable
+
+from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
+from perfdiag.diagnosis.significance import duration, fix, plain
+from perfdiag.model.model import Model
+from perfdiag.recording import schema
+
+# SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS: a program did what it must not; others end it from outside.
+_OWN_FAULTS = frozenset({4, 5, 6, 7, 8, 11, 31})
+_NAMED = 2
+ENGINE = "libbpf"  # that records how processes end
+
+
+@rule(
+    "PROC-CRASHED",
+    title="Processes crash",
+    accounts=(),
+    meaning="Processes of the target ended in the window by a signal of their own fault, such as SIGSEGV or SIGABRT, or"
+    " with a core dump. Their requests are lost, and whoever waits for them waits until the core is written.",
+    measured="The signal that ended a process, and whether its core was dumped, from the kernel at its exit. A signal"
+    " from another process, such as SIGTERM, counts only with a core dump.",
+    alternatives="A test that makes programs crash.",
+    remedies="Find out why from its core or its log. Writing a core of gigabytes takes seconds: make it smaller, or"
+    " write none.",
+    verify="No process of the target ends by such a signal.",
+    one_process=True,
+)
+def proc_crashed(model: Model) -> Iterable[Outcome]:
+    """Yield one finding on all crashes: it claims no time."""
+    crashed = [each for each in model.events if each.signal in _OWN_FAULTS or each.core_dumped]
+    if crashed:
+        yield _finding(model, crashed)
+    elif model.header.engine != ENGINE:
+        yield Silence("PROC-CRASHED", "scripts do not record how processes end", "record with perfdiag itself")
+    elif model.coverage.lost.get("ring_buffer"):
+        yield Silence("PROC-CRASHED", "events were lost, perhaps the ends of processes", "record again")
+    else:
+        yield Check("PROC-CRASHED", "no process crashed", 0.0, "count")
+
+
+def _finding(model: Model, crashed: list[schema.Event]) -> Finding:
+    processes, dumped = len({each.pid for each in crashed}), sum(each.core_dumped for each in crashed)
+    names = list(dict.fromkeys(f"{plain(each.by_comm)} ({plain(each.text)})" for each in crashed))
+    cores = f", {'each' if dumped == processes > 1 else f'{dumped:,}'} with a core dump" if dumped else ""
+    many = plural(processes, "process")
+    look = "find out why: coredumpctl list, gdb on the core, or the log of the process"
+    smaller = "; writing a core takes time: make it smaller, or write none (ulimit -c 0, LimitCORE=0, coredump_filter)"
+    return conclude(
+        model,
+        {},
+        headline=f"{many} crashed{cores}: {first_of(names, _NAMED)}",
+        claim=f"{many} of the target crashed in {duration(model.window_ns)}{cores}: {first_of(names, _NAMED)}.",
+        mechanism=Mechanism.FAILED,
+        severity=Severity.CRITICAL,
+        evidence=[Evidence(f"{processes:,} ended by a signal of their own fault", float(processes), "count", "signal")],
+        remedies=[fix(look + smaller * bool(dumped))],
+        alternatives=["a test that makes programs crash"],
+        verify="no process ends by such a signal",
+    )
