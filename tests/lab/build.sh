@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds what the guests are made of, once: build.sh DIRECTORY KERNEL... [witness]
+# Builds what the guests are made of, once: build.sh DIRECTORY KERNEL... [witness] [servers]
 #
 #   DIRECTORY/root.ext4          the disk of every guest: a minimal Debian 12
 #   DIRECTORY/sid/               the newest Debian, for newer versions of tools: to be entered with chroot(8), or made
@@ -8,6 +8,8 @@
 #                                not.  Made with the kernel it is run on, so not where only another one is asked for
 #   DIRECTORY/witness.ext4       the disk of the guest with the tools that perfdiag is compared with, and what compiles them;
 #                                made where it is asked for; or witness.missing, which says why not
+#   DIRECTORY/servers/           the newest Debian, with servers that Debian 12 does not have, to be entered with chroot(8);
+#                                made where it is asked for; or servers.missing, which says why not
 #   DIRECTORY/states.aml         idle states and clocks of its processors
 #   DIRECTORY/kernels/NAME/      vmlinuz, initrd, release, modules/ of a stock kernel; or `missing`, which says why not
 #
@@ -180,8 +182,9 @@ build_states
 build_disk root bookworm 1500M
 [ ! -e "$lab/root.missing" ] || { tail -n 5 "$lab/root.new.log" >&2 && exit 1; }
 build_disk sid sid
-for name in "$@"; do [ "$name" = witness ] || build_kernel "$name"; done
+for name in "$@"; do case $name in witness | servers) ;; *) build_kernel "$name" ;; esac; done
 # A disk of its own: a JVM and a database are of no use to the other guests, and would be unpacked for each make test.
 case " $* " in *" $dtrace_kernel "*) build_disk dtrace sid 2500M ;; esac
 case " $* " in *" witness "*) build_disk witness bookworm 1500M "$witness_kernel" ;; esac
+case " $* " in *" servers "*) build_disk servers sid ;; esac
 rm "$lab/missing"

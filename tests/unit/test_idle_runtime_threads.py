@@ -44,6 +44,7 @@ TOKIO_WORKER = ["syscall (libc.so.6)", "_ZN5tokio7runtime9scheduler12multi_threa
 GANG = [SEMAPHORE, "_ZN14PosixSemaphore4waitEv (libjvm.so)", "_ZN10GangWorker4loopEv (libjvm.so)"]
 VM = [CONDITION, MONITOR, "_ZN7Monitor28wait_without_safepoint_checkEl (libjvm.so)"]
 FINALIZER = [CONDITION, EVENT, "_ZN13ObjectMonitor4waitElbP10JavaThread (libjvm.so)"]
+JDK_11 = [CONDITION, EVENT, "_ZN7Monitor5IWaitEP6Threadl (libjvm.so)"]
 TPOOL = "_ZN5tpool19thread_pool_generic14wait_for_tasksERSt11unique_lockISt5mutexEPNS_11worker_dataE (mariadbd)"
 LAUNCHER = ["__pthread_clockjoin_ex (libc.so.6)", "CallJavaMainInNewThread (libjli.so)"]
 JAVA_SLEEP = ["pthread_cond_timedwait (libc.so.6)", EVENT, "_ZN10JavaThread5sleepEl (libjvm.so)"]
@@ -69,7 +70,15 @@ def parked(*stacks: list[str], comm: str = "app", user: list[str] | None = None,
         (GANG, "GC Thread#0", "runtime:jvm"),
         (VM, "VM Periodic Tas", "runtime:jvm"),
         (FINALIZER, "Finalizer", "runtime:jvm"),
+        (JDK_11, "Service Thread", "runtime:jvm"),
+        (
+            ["_ZN17CompilationPolicy15can_be_compiledERK12methodHandlei (libjvm.so)", *FINALIZER],
+            "Finalizer",
+            "runtime:jvm",
+        ),
+        ([CONDITION, "JVM_MonitorWait (libjvm.so)"], "Reference Handl", "runtime:jvm"),
         (LAUNCHER, "java", "runtime:jli"),
+        (["JLI_Launch (libjli.so)"], "java", "runtime:jli"),
         ([CONDITION, "bioProcessBackgroundJobs (redis-server)"], "bio_aof_fsync", "runtime:redis"),
         (["pthread_cond_clockwait (libc.so.6)", TPOOL], "mariadbd", "runtime:mariadb"),
         (["pthread_cond_timedwait (libc.so.6)"], "jemalloc_bg_thd", "runtime:jemalloc"),

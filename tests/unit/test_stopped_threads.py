@@ -9,6 +9,7 @@ from unit.support.jvm import BARRIER, OPERATION, VM_THREAD, S, java
 
 SAFEPOINT = ("runtime.safepoint", "lock:safepoint:100")
 MONITOR = "futex:0x9000"
+EVENTS = ("futex:0x7000", "futex:0x7100", "futex:0x7200")
 ENTERS = ["_ZN13ObjectMonitor5enterEP10JavaThread (libjvm.so)"]
 
 
@@ -63,3 +64,48 @@ def test_the_holder_of_a_monitor_who_is_stopped_is_no_root() -> None:
     assert (chains["lock.futex"].root, chains["lock.futex"].root_key) == SAFEPOINT
     assert chains["lock.futex"].steps == ()
     assert chains["runtime.safepoint"].root == "runq.busy", "that the VM Thread has no CPU is a cause of its own"
+
+
+def bare() -> Builder:
+    """Return a virtual machine without threads of the program."""
+    builder = Builder(comm="java").thread("VM Thread", tid=VM_THREAD, rest="wait.work")
+    return builder.thread("Finalizer", tid=112, rest="wait.work")
+
+
+def handed_on(builder: Builder) -> Builder:
+    """Three workers that each wait on a word of their own: the VM Thread ends the first wait, each worker the next."""
+    for number, tid in enumerate((101, 102, 103)):
+        builder.thread(f"worker-{tid}", tid=tid, rest="cpu.user")
+        builder.row(PARKED, EVENTS[number], "2 s", count=9, waker_tid=tid - 1)
+        steps = [PARKED] * number
+        builder.because(PARKED, EVENTS[number], "cpu.user", "1900 ms", steps=steps, root_tid=VM_THREAD)
+        builder.because(PARKED, EVENTS[number], "runq.busy", "100 ms", root_tid=tid - 1)
+    return builder
+
+
+def test_before_jdk_13_each_stopped_thread_waits_in_an_event_of_its_own() -> None:
+    model = handed_on(bare()).model()
+    assert model.ns("runtime.safepoint") == 6 * S and model.parked_ns == 0
+
+
+def test_the_other_word_of_an_event_belongs_to_it() -> None:
+    builder = handed_on(bare())
+    builder.row(PARKED, "futex:0x7204", "1 s", count=9, waker_tid=102)
+    assert builder.model().ns("runtime.safepoint") == 7 * S
+
+
+def test_behind_a_stopped_holder_who_computes_a_thread_waits_for_its_lock() -> None:
+    builder = handed_on(bare()).thread("worker-104", tid=104, rest="cpu.user")
+    builder.row(PARKED, MONITOR, "2 s", count=9, waker_tid=101)
+    builder.because(PARKED, MONITOR, "cpu.user", "1 s", steps=[PARKED], root_tid=VM_THREAD)
+    builder.because(PARKED, MONITOR, "cpu.user", "1 s", root_tid=101)
+    model = builder.model()
+    assert model.ns("runtime.safepoint") == 6 * S and model.parked_ns == 2 * S
+
+
+def test_where_all_threads_wait_on_one_word_none_has_an_event_for_stops() -> None:
+    builder = java(None, None, "3 s").thread("worker-103", tid=103, rest="cpu.user")
+    builder.row(PARKED, MONITOR, "2 s", count=9, waker_tid=101)
+    builder.because(PARKED, MONITOR, "cpu.user", "2 s", steps=[PARKED], root_tid=VM_THREAD)
+    model = builder.model()
+    assert model.ns("runtime.safepoint") == 6 * S and model.parked_ns == 2 * S

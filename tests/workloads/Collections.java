@@ -21,7 +21,7 @@ public class Collections {
             spinner.setDaemon(true);
             spinner.start();
         }
-        System.out.println("{\"pid\": " + ProcessHandle.current().pid() + "}");
+        System.out.println("{\"pid\": " + ManagementFactory.getRuntimeMXBean().getName().split("@")[0] + "}"); // as in JDK 8
         System.in.read();
         long before = collections(), beforeMs = milliseconds(), begin = System.nanoTime();
         for (int i = 0; i < count; i++) {

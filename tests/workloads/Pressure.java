@@ -19,7 +19,7 @@ public class Pressure {
         for (int i = 0; i < live.length; i++) {
             live[i] = new byte[1008]; // 1 KiB with its header
         }
-        System.out.println("{\"pid\": " + ProcessHandle.current().pid() + "}");
+        System.out.println("{\"pid\": " + ManagementFactory.getRuntimeMXBean().getName().split("@")[0] + "}"); // as in JDK 8
         boolean forever = System.in.read() < 0;
         long before = collections(), beforeMs = milliseconds();
         for (int i = 0; i < Integer.parseInt(arguments[1]); i++) {

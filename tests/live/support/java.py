@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from live.support.servers_root import entered, need_server
 from live.support.workload import ROOT, Workload
 
 CLASSES = ROOT / "build" / "tests" / "classes"
+_OF_JDK_8 = ("Collections", "Pressure")  # what they call is there
 SERIAL = ("-XX:+UseSerialGC", "-Xmx128m")
 
 
@@ -37,11 +39,26 @@ class Compiled(Java):
         self.java = java
         CLASSES.mkdir(parents=True, exist_ok=True)
         source = ROOT / "tests" / "workloads" / f"{name}.java"
-        subprocess.run(["javac", "--release", "17", "-d", CLASSES, source], check=True, timeout=60)
+        release = ["-Xlint:-options", "--release", "8" if name in _OF_JDK_8 else "17"]
+        subprocess.run(["javac", *release, "-d", CLASSES, source], check=True, timeout=60)
         super().__init__(name, *arguments, options=options, run_by=run_by)
 
     def command(self, name: str) -> list[str]:
         return [*self.run_by, self.java, *self.options, "-cp", str(CLASSES), name]
+
+
+class OldJava(Compiled):
+    """The same, run by JDK 8 or 11 in a root of its own."""
+
+    def __init__(self, major: int, name: str, *arguments: object, options: Sequence[str]) -> None:
+        home = f"usr/lib/jvm/java-{major}-openjdk-amd64/bin/java"
+        need_java()
+        need_server(home)
+        CLASSES.mkdir(parents=True, exist_ok=True)
+        super().__init__(name, *arguments, options=options, java=f"/{home}", run_by=entered(CLASSES))
+
+    def command(self, name: str) -> list[str]:
+        return [*self.run_by, self.java, *self.options, "-cp", "/mnt", name]
 
 
 def machines() -> list[str]:
@@ -58,4 +75,4 @@ def need_java() -> None:
         pytest.skip("no JDK: see packages-truth.txt")
 
 
-__all__ = ["SERIAL", "Compiled", "Java", "machines", "need_java"]
+__all__ = ["CLASSES", "SERIAL", "Compiled", "Java", "OldJava", "machines", "need_java"]

@@ -43,14 +43,15 @@ class Workload:
             preexec_fn=prepare,
             cwd=directory,
         )
-        self.ready = self._line()
+        self.ready = self.line()
         self.pid = int(self.ready["pid"]) if not wrapper else self._descendant(self.process.pid)
 
     def command(self, name: str) -> list[str]:
         """Return what runs it, ahead of its arguments."""
         return [str(WORKLOADS / name), "--wait"]
 
-    def _line(self) -> dict[str, Any]:
+    def line(self) -> dict[str, Any]:
+        """Wait for the next line that it says of itself."""
         assert self.process.stdout
         line = self.process.stdout.readline()
         assert line, f"workload {self.name} ended early with status {self.process.wait(PATIENCE_SECONDS)}"
@@ -91,9 +92,15 @@ class Workload:
         """Wait for its end and return what it says of itself."""
         assert self.process.stdin
         self.process.stdin.close()
-        found = self._line()
-        assert self.process.wait(PATIENCE_SECONDS) == 0
+        found = self.line()
+        self.end()
         return found
+
+    def end(self) -> None:
+        """Wait until it has ended, as it does when its input ends."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        assert self.process.wait(PATIENCE_SECONDS) == 0
 
     def run(self) -> dict[str, int]:
         """Let it go and return its truth."""

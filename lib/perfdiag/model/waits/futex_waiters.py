@@ -78,3 +78,12 @@ def woken_by_own_process(recording: Recording) -> set[tuple[int, str]]:
             if futex.waker_tid and process_of.get(futex.waker_tid) == thread.pid:
                 woken.add((thread.pid, futex.object))
     return woken
+
+
+def sibling(futex: str) -> str:
+    """Return the other word of a condition variable of the C library: it wakes its waiters through two in turn."""
+    kind, _, address = futex.partition(":")
+    try:
+        return f"{kind}:{int(address, 16) ^ 4:#x}"
+    except ValueError:
+        return ""

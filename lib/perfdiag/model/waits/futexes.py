@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM, symbol_of
-from perfdiag.model.waits.futex_waiters import brief, exclusive, woken_by_own_process
+from perfdiag.model.waits.futex_waiters import brief, exclusive, sibling, woken_by_own_process
 from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID, WORK, idle_thread
 from perfdiag.model.waits.runtime_locks import BY_ID, Words, is_caller, lock_of, on_top
 from perfdiag.model.waits.stopped_threads import Stops
@@ -180,11 +180,11 @@ class Futexes:
         """
         own = self._heaviest(pid, futex)
         if own.verdict is Verdict.NO_LOCK and (pid, futex) in self._asked_again:
-            gil = self._heaviest(pid, _sibling(futex))
+            gil = self._heaviest(pid, sibling(futex))
             return gil if gil.kind == "gil" else own
         if own != SILENT:
             return own
-        shown = self._heaviest(pid, _sibling(futex))
+        shown = self._heaviest(pid, sibling(futex))
         if shown.verdict is Verdict.LOCK and (not shown.kind or BY_ID[shown.kind].words is Words.OF_LOCKS):
             return SILENT
         return shown if shown.verdict in (Verdict.LOCK, Verdict.IDLE) else SILENT
@@ -284,12 +284,3 @@ def judge_scan(names: Sequence[str]) -> Verdict:
 def joins(stack: schema.Stack) -> bool:
     """Return whether a thread waits for the end of another: known from its frames or the nearest names of a scan."""
     return any(_JOIN.fullmatch(symbol_of(name)) for name in (*stack.user, *stack.scan[:3]))
-
-
-def _sibling(futex: str) -> str:
-    """Return the other word of a condition variable of the C library: it wakes its waiters through two in turn."""
-    kind, _, address = futex.partition(":")
-    try:
-        return f"{kind}:{int(address, 16) ^ 4:#x}"
-    except ValueError:
-        return ""

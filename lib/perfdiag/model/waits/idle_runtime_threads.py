@@ -89,14 +89,21 @@ IDLE_THREADS: tuple[IdleThreads, ...] = (
     IdleThreads(
         "jvm",
         "helper threads of the JVM",
-        r".*(PlatformMonitor|PosixSemaphore|ObjectMonitor).*wait.*|.*Parker.*park.*",
-        rf"{_CONDITION}|{_SEMAPHORE}|.*PlatformEvent.*park.*",
+        # JDK 8 and 11 have Monitor::IWait and ILock; a library without symbols exports JVM_MonitorWait alone.
+        r".*(PlatformMonitor|PosixSemaphore|ObjectMonitor).*wait.*|.*Parker.*park.*|.*Monitor(::|\d*)I(Wait|Lock).*"
+        r"|.*signal_wait.*|JVM_MonitorWait",
+        rf"{_CONDITION}|{_SEMAPHORE}|.*PlatformEvent.*park.*|.*PosixSemaphore.*wait.*",
         threads=r"(GC (Thread|task)|G1 |VM (Thread|Periodic Tas)|C[12] Compiler|Signal Dispatch|Service Thread"
         r"|Monitor Deflati|Notification Th|Sweeper thread|Reference Handl|Finalizer|Common-Cleaner|Attach Listener"
         r"|Shenandoah|ParGC|CMS |Concurrent Mark|[XZ](Driver|Worker|Director|Stat|Uncommitter|Unmapper)|RuntimeWorker)",
+        strangers=1,
     ),
     IdleThreads(
-        "jli", "Java's launcher", r"CallJavaMainInNewThread|ContinueInNewThread\d?", r"_*pthread_(timed|clock)?join\w*"
+        # Its first thread does nothing but wait for the end of the one that runs main().
+        "jli",
+        "Java's launcher",
+        "CallJavaMainInNewThread|ContinueInNewThread|JLI_Launch",
+        "",
     ),
     IdleThreads(
         "sleep",
