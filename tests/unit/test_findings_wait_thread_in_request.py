@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Confidence, Severity
-from perfdiag.model.requests.request_time import REST
+from perfdiag.model.requests.request_time import QUEUED, REST
 from perfdiag.report import assembly
 
 from unit.support import Builder
@@ -26,7 +26,9 @@ from unit.support.awaited_threads import (
     serving,
     told,
 )
+from unit.support.exchanges import unread
 from unit.support.judging import check, finding, findings, silence
+from unit.support.queued_requests import requests
 from unit.support.reports import RUNBOOKS
 from unit.support.shown import plain
 
@@ -42,6 +44,16 @@ def test_requests_that_queue_for_one_thread() -> None:
     found = finding(seen(serving(), "cpu.user", "19 s").model(), ID)
     assert found.severity is Severity.WARNING and found.confidence is Confidence.MEDIUM
     assert "for worker (300), which mostly runs its own code" in found.claim
+
+
+def test_requests_in_progress_and_unread_ones_wait_for_one_thread() -> None:
+    """A worker of ZGC held up both: that was told as two findings with one remedy."""
+    builder = seen(serving(), "cpu.user", "19 s")
+    requests(builder, {"cpu.user": 1000}, count=100, delays=[400] * 50 + [0] * 50, met={"cpu.user": 0.02}, served=False)
+    builder.line(unread({("wait.parked", "cpu.user"): 18 * S}, served=False)[0])
+    (found,) = findings(builder.model(), ID)
+    assert found.headline.startswith("Requests wait for worker (300)") and found.claims[QUEUED] == 18 * S
+    assert found.claims["wait.parked", FUTEX] == 20 * S
 
 
 def test_what_the_awaited_thread_computes_is_named() -> None:

@@ -13,7 +13,7 @@ from perfdiag.diagnosis.evidence.idle import parked_threads
 from perfdiag.diagnosis.evidence.requests.places import places
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import network_policy
-from perfdiag.diagnosis.rule import Finding, Mechanism, Severity
+from perfdiag.diagnosis.rule import Confidence, Finding, Mechanism, Severity
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.request_time import ENOUGH_REQUESTS, SERVES
 from perfdiag.model.share_denominator import REQUEST_TIME
@@ -179,16 +179,22 @@ def told(finding: Finding) -> str:
     """Return the sentence on the first finding: its headline, and its part of what time."""
     if finding.claimed_ns and not finding.is_root and finding.of:
         return f"{finding.headline} ({share(finding.share)} of {finding.of})."
-    return told_too(finding)
+    return f"{finding.headline} ({_part(finding)})."
 
 
 def told_too(finding: Finding) -> str:
-    """Return the sentence on a further finding: of what time its part is stands with the first one."""
+    """Return the sentence on a further finding, with a word where it is unsure: of what time its part is stands with
+    the first one."""
+    unsure = ", low confidence" if finding.confidence is Confidence.LOW else ""
+    return f"{finding.headline} ({_part(finding)}{unsure})."
+
+
+def _part(finding: Finding) -> str:
     part = share(finding.share) if finding.claimed_ns or not finding.idle_ns else duration(finding.idle_ns)
     if finding.is_root:  # the headline is of its own time, without that of those who waited behind it
         behind = "requests queued" if finding.of == REQUEST_TIME else "the threads that wait"
         part = f"{part} of {finding.of or 'it'}, with {behind} behind it"
-    return f"{finding.headline} ({part})."
+    return part
 
 
 def said(finding: Finding) -> str:

@@ -1,6 +1,6 @@
 """Requests that are not read because their reader waits for another thread."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
@@ -31,12 +31,12 @@ class _Awaited:
     tids: Collection[int]
 
 
-def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
-    """Yield the finding WAIT-THREAD-IN-REQUEST for readers that wait for another thread."""
+def waiting_readers(model: Model, time: RequestTime) -> tuple[Finding, Collection[int]] | None:
+    """Return the finding WAIT-THREAD-IN-REQUEST for readers that wait for other threads, and these; None without."""
     met = time.met
     queued = unread_ns(time, sum(met.behind.values()))
     if time.by.loop or not is_felt(model, time, queued):
-        return
+        return None
     delays = delays_of(model)
     root = max(met.behind, key=lambda name: met.behind[name])
     who = _waited_for(model, root)
@@ -46,7 +46,7 @@ def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
     garbage = collection(model, samples) if samples else None
     doing, brief = (COLLECTS, COLLECTS) if garbage else (does(root), does_in_brief(root))
     remedy = fix(f"see what {name} does, and why threads that serve requests have to wait for it")
-    yield conclude(
+    found = conclude(
         model,
         {QUEUED: queued},
         headline=f"The thread that reads requests waits for {name}, which {brief}",
@@ -65,6 +65,7 @@ def waiting_readers(model: Model, time: RequestTime) -> Iterable[Finding]:
         remedies=[garbage.remedy if garbage else remedy],
         verify=read_in_time(model),
     )
+    return found, who.tids if who else ()
 
 
 def _waited_for(model: Model, root: str) -> _Awaited | None:

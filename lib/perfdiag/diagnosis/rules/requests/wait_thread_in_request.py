@@ -1,6 +1,7 @@
 """WAIT-THREAD-IN-REQUEST: requests wait for another thread, on futexes of unknown purpose."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.requests.awaited_threads import finding
 from perfdiag.diagnosis.evidence.requests.calls import or_unknown, without_time
@@ -45,11 +46,18 @@ def wait_thread_in_request(model: Model) -> Iterable[Outcome]:
         for waits in known
         if waits.ns >= general_policy.fault_share * time.ns and not waits.in_turn and not waits.holds_locks
     ]
-    unread = list(waiting_readers(model, time))
-    yield from unread
+    readers = waiting_readers(model, time)
     for waits in found:
-        yield finding(model, time, waits)
-    if not found and not unread:
+        blocked = finding(model, time, waits)
+        if readers and not waits.tids.isdisjoint(readers[1]):  # one cause: its time is one finding's
+            unread, readers = readers[0], None
+            blocked = replace(
+                blocked, claims={**blocked.claims, **unread.claims}, evidence=[*blocked.evidence, *unread.evidence[:1]]
+            )
+        yield blocked
+    if readers:
+        yield readers[0]
+    if not found and not readers:
         part = sum(waits.ns for waits in known) / time.ns
         text = f"requests wait {percent(part)} of their time for other threads"
         yield or_unknown(time, Check("WAIT-THREAD-IN-REQUEST", text, part, "share"))
