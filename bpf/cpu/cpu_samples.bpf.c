@@ -17,7 +17,7 @@
 #include "wait/call.bpf.h"
 #include "wait/peer_record.bpf.h"
 
-#define WALKED_BYTES (6 * (int)sizeof(__u64)) /* of a walk: a lost one has a few meaningless addresses, too */
+#define WALKED_BYTES (12 * (int)sizeof(__u64)) /* of a walk: a lost one ends in a few meaningless addresses */
 
 #define LONG_TURN_NS 10000000
 

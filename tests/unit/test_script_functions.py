@@ -126,3 +126,12 @@ def test_an_unknown_version_is_said() -> None:
     recording = computing().interpreter("python3.99", known=False).recording()
     (missing,) = not_measured(recording)
     assert "python3.99" in missing.what
+
+
+@pytest.mark.parametrize("junk", [["0x18e600001550"], []])
+def test_a_walk_that_is_lost_in_a_runtime_goes_on_where_the_scan_does(junk: list[str]) -> None:
+    """HotSpot's allocation was all that was told of a program that copies a list for each line it adds."""
+    walk = ["memset (libc.so.6)", "MemAllocator::allocate (libjvm.so)", "_new_array_Java (libjvm.so)", *junk]
+    scan = ["MemAllocator::allocate (libjvm.so)", "Server.order (jit)"]
+    builder = Builder().thread(cpu_user="8 s").stack("cpu", user=walk, scan=scan, count=100, weight="400 ms")
+    assert ("Server.order (jit)" in CpuSamples(builder.model()).callers()) is bool(junk)

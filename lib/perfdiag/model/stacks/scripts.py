@@ -52,11 +52,13 @@ def code(stack: schema.Stack) -> list[str]:
     """
     if script := functions(stack):
         return [*stack.user[:1], *script]
-    if stack.scan and len(walked(stack.user)) < 2:
+    walk = walked(stack.user)
+    if stack.scan and len(walk) < 2:
         return [*stack.user[:1], *stack.scan]
-    last = stack.user[-1] if stack.user else ""
+    lost = len(walk) < len(stack.user)  # and then its last functions may have saved no frame pointer either
+    last = next((frame for frame in reversed(walk) if frame in stack.scan), "") if lost else "".join(walk[-1:])
     if last in stack.scan:
-        return [*stack.user, *stack.scan[stack.scan.index(last) + 1 :]]
+        return [*walk, *(frame for frame in stack.scan[stack.scan.index(last) + 1 :] if frame not in walk)]
     return list(stack.user)
 
 
