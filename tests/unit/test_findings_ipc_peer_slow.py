@@ -52,7 +52,7 @@ def test_a_child_that_answers_at_its_parents_socket_is_named_before_it() -> None
     [
         ({"waker_pid": 700}, "cupsd (700)", "cupsd (700) answers slowly: half"),  # a thread of the maker
         ({"waker_pid": 690}, "job (701)", "job (701) answers slowly at a unix socket made by cupsd (700): half"),
-        ({"waker_count": 49}, "a socket made by cupsd (700)", "the other end of a unix socket made by cupsd (700) ans"),
+        ({"waker_count": 49}, "a socket made by cupsd (700)", "unix socket of cupsd (700) answers"),
         ({"waker_pid": 0}, "a socket made by cupsd (700)", "job (701) answers slowly at a unix socket made by cupsd"),
     ],
 )

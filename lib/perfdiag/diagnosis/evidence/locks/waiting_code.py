@@ -12,9 +12,11 @@ from perfdiag.diagnosis.evidence.cpu.call_path import call_path, path_evidence, 
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import EvidenceKind, Finding
 from perfdiag.model.model import Model, once
+from perfdiag.model.stacks.symbols import module_of, of_system
 from perfdiag.recording import schema
 
 _OF_RUNTIME = "runtime."  # stops threads wherever they are
+HOTSPOT = "libjvm.so"
 _MOST = 10  # findings: nobody reads where the smallest of very many come from
 
 
@@ -33,6 +35,8 @@ def _with_code(model: Model, finding: Finding) -> Finding:
         return finding
     interpreters = {each.file for each in model.interpreters}
     steps = call_path(((walk(each, interpreters), each.weight_ns) for each in stacks), whole_ns)
+    if all(of_system(name) or module_of(name) == HOTSPOT for step in steps for name in step.names):
+        return finding  # every thread of a JVM waits there
     evidence = [*finding.evidence, *path_evidence(steps, count, "sampled waits")]
     return replace(finding, evidence=evidence)
 

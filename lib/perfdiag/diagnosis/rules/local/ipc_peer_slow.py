@@ -3,12 +3,20 @@
 from collections.abc import Iterable
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.fix_checks import less, shorter
 from perfdiag.diagnosis.evidence.local.awaited_members import ASLEEP, inside, mostly_sleeps
+from perfdiag.diagnosis.evidence.local.other_ends import (
+    OTHER_END,
+    does_slowly,
+    how_to_measure,
+    other_end,
+    peers,
+    place,
+    spot_of,
+    waker_of,
+)
 from perfdiag.diagnosis.evidence.local.peer_work import PeerWork, of_waits
 from perfdiag.diagnosis.evidence.local.slow_peers import had_nothing_to_answer, meanwhile, slow_by_its_work
-from perfdiag.diagnosis.evidence.locks.outside_wakers import ended_by
 from perfdiag.diagnosis.evidence.pipelines import UNIX, pipelines
 from perfdiag.diagnosis.evidence.questions import calls_to, may_acknowledge, part_that_writes
 from perfdiag.diagnosis.evidence.requests.blocking_calls import Holding, holding
@@ -16,9 +24,9 @@ from perfdiag.diagnosis.evidence.requests.fast_answers import is_fast_server
 from perfdiag.diagnosis.evidence.silent_ends import LOOKS_THE_SAME, nothing_came, silent
 from perfdiag.diagnosis.evidence.target import cpu_ns, subject
 from perfdiag.diagnosis.evidence.waits_in_vain import never_answered
-from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.frame import begun, conclude
 from perfdiag.diagnosis.policy import local_policy, network_policy
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Severity, rule
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, Severity, rule
 from perfdiag.diagnosis.significance import (
     about,
     brief,
@@ -27,7 +35,6 @@ from perfdiag.diagnosis.significance import (
     fault,
     fine,
     fix,
-    plain,
     still_waiting,
     together,
     total_ns,
@@ -36,12 +43,9 @@ from perfdiag.diagnosis.significance import (
     worth,
 )
 from perfdiag.model.model import Model, Row
-from perfdiag.model.object_names import task_words
 from perfdiag.model.waits.unix_ends import maker_pid
 from perfdiag.recording.accounts import PIPE
 from perfdiag.recording.distribution import Distribution
-
-OTHER_END = "'s other end"
 
 
 @rule(
@@ -90,7 +94,7 @@ def _together(model: Model, outside: list[list[Row]]) -> list[list[Row]]:
     outside = _by_writer(model, outside)
     large = [rows for rows in outside if worth(model, total_ns(rows))]
     small = [row for rows in outside if not worth(model, total_ns(rows)) for row in rows]
-    named = {id(rows) for rows in large if rows[0].account != PIPE or _waker(rows)}
+    named = {id(rows) for rows in large if rows[0].account != PIPE or waker_of(rows)}
     whole_ns = sum(total_ns(rows) for rows in large if id(rows) not in named)
     alone = [rows for rows in large if id(rows) in named or 2 * total_ns(rows) >= whole_ns]
     pooled = [row for rows in large if id(rows) not in named and 2 * total_ns(rows) < whole_ns for row in rows]
@@ -108,17 +112,10 @@ def _by_writer(model: Model, outside: list[list[Row]]) -> list[list[Row]]:
     return [*of_one.values(), *(rows for rows in outside if id(rows[0]) not in pooled)]
 
 
-def _waker(rows: list[Row]) -> int:
-    """Return the thread that ended most of the waits, or 0."""
-    ended = sums_by_key((row.waker_tid, row.waker_count) for row in rows if row.waker_tid)
-    tid = max(ended, key=lambda each: ended[each], default=0)
-    return tid if ended.get(tid, 0) >= local_policy.ipc_peer_share * sum(row.distribution.count for row in rows) else 0
-
-
 def _finding(model: Model, rows: list[Row]) -> Finding:
-    whole, waker = together(rows), _waker(rows)
+    whole, waker = together(rows), waker_of(rows)
     keys = {row.key for row in rows}
-    who, where = _other_end(model, rows, waker)
+    who, where = other_end(model, rows, waker)
     ended = f"{who}, outside {subject(model)}, ended most of these waits"
     evidence = [waits(whole, f"waits for {who}{where}")]
     evidence += [Evidence(ended, waker, "tid", "sched_waking")] if waker else []
@@ -130,12 +127,12 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
     own = maker_pid(rows[0].key) in {row.pid for row in rows}  # it made both ends, and may hold both
     if not writes and (nothing_came(model, rows) or (own and not waker and slow)):
         return _silent(model, rows, own=own, written=writing is None)
-    measure = _measure(rows, waker)
+    measure = how_to_measure(rows, waker)
     in_request = _in_requests(model, rows)
     owed, work = writes or in_request, of_waits(model, rows)
     may_feed = not owed and (not asked or _may_feed(model, rows, work))
-    does, spot = _does_slowly(rows, writes=writes), _spot(rows)
-    if slow and (held := holding(model, rows, f"at {_place(model, rows, waker)}")):
+    does, spot = does_slowly(rows, writes=writes), spot_of(rows)
+    if slow and (held := holding(model, rows, f"at {place(model, rows, waker)}")):
         return _of_a_loop(model, rows, held, work, measure, evidence)
     known = slow_by_its_work(model, rows, work, spot, does, may_feed=may_feed) if slow and (asked or owed) else None
     if slow and (known or may_feed):
@@ -151,7 +148,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         model,
         claims_of(rows),
         headline=headline,
-        claim=claim,
+        claim=begun(claim),
         mechanism=mechanism,
         severity=fault(model, whole.sum_ns) if slow else Severity.INFO,
         doubts=[
@@ -163,7 +160,7 @@ def _finding(model: Model, rows: list[Row]) -> Finding:
         remedies=[fix("read what this report says of those threads") if in_turn else fix(measure)],
         alternatives=[] if writes or in_request else ["a worker that waits for its next job"],
         verify=_check(model, whole, f"for {who}{where}", writes=writes),
-        others=_others(rows, waker),
+        others=peers(rows, waker),
     )
 
 
@@ -197,8 +194,8 @@ def _work_or_answer(
     model: Model, rows: list[Row], waker: int, work: PeerWork | None, measure: str, *, asked: bool
 ) -> Finding:
     """Return the finding of waits that may be for slow answers, or for what the other end has not got yet."""
-    who, where = _other_end(model, rows, waker)
-    whom = _place(model, rows, waker)
+    who, where = other_end(model, rows, waker)
+    whom = place(model, rows, waker)
     came = f"half of that in waits of {about(typical_ns(together(rows)))}"
     came += f" for {who}" if where and who not in whom else ""
     may = "slow answers or for the next of what it acknowledges" if asked else "a slow writer or for work"
@@ -210,7 +207,7 @@ def _in_vain(model: Model, rows: list[Row]) -> Finding | None:
     """Return the finding of an end where nobody answers, unless the waiting process may hold it itself."""
     if maker_pid(rows[0].key) in {row.pid for row in rows}:
         return None
-    return never_answered(model, rows, _place(model, rows, 0), fix(_measure(rows, 0)), _others(rows, 0))
+    return never_answered(model, rows, place(model, rows, 0), fix(how_to_measure(rows, 0)), peers(rows, 0))
 
 
 def _check(model: Model, whole: Distribution, whom: str, *, writes: bool) -> str:
@@ -284,83 +281,13 @@ def _in_requests(model: Model, rows: list[Row]) -> bool:
 def _silent(model: Model, rows: list[Row], *, own: bool, written: bool) -> Finding:
     """Return the finding on ends of which nothing is known except that threads waited there."""
     several = len({row.key for row in rows}) > 1
-    whom = _place(model, rows, 0) + (" itself" if own and not several else "")
+    whom = place(model, rows, 0) + (" itself" if own and not several else "")
     pids = sorted({row.pid for row in rows} - {0})
     holds = f"see who holds the other end: lsof -E +c0 -p {','.join(map(str, pids[:3])) or 'PID'}"
     may = "work, for an answer or for room to write" if written else "work or for an answer"
     came = "nothing came" if nothing_came(model, rows) else "it is unknown who ended the waits"
     limit = "the process itself may hold the other end, too" if own else LOOKS_THE_SAME
     return silent(model, rows, whom, holds, came=came, may=may, limit=limit)
-
-
-def _other_end(model: Model, rows: list[Row], waker: int) -> tuple[str, str]:
-    """Return who is waited for, and where (" at pipe 88"): a pipe names nobody, a socket names who made it."""
-    if len({row.key for row in rows}) > 1:
-        nouns = "pipes" if all(row.account == PIPE for row in rows) else "local peers"
-        return f"{len({row.key for row in rows})} {nouns}", ""
-    maker = maker_pid(rows[0].key)
-    if maker and maker in (waker, _process(rows, waker)):
-        return _maker(rows), ""
-    place = _made(rows) if maker else plain(rows[0].object)
-    if waker:
-        return ended_by(model, rows, waker), f" at {place}" * bool(place)
-    if maker:
-        return f"the other end of {place}", ""
-    return f"{place}{OTHER_END}" if place else "an unnamed peer", ""
-
-
-def _place(model: Model, rows: list[Row], waker: int) -> str:
-    """Return where is waited, for a headline: at a socket the process at its other end counts, if it is known."""
-    who, where = _other_end(model, rows, waker)
-    if len({row.key for row in rows}) > 1 or not maker_pid(rows[0].key):
-        return where.removeprefix(" at ") or who.removesuffix(OTHER_END)
-    return f"a unix socket of {who}" if waker else _made(rows)
-
-
-def _spot(rows: list[Row]) -> str:
-    """Return where is waited, without who is at the other end."""
-    number = len({row.key for row in rows})
-    if rows[0].account == UNIX:
-        return "a unix socket" if number == 1 else "unix sockets"
-    return f"{number} pipes" if number > 1 else plain(rows[0].object) or "a pipe"
-
-
-def _does_slowly(rows: list[Row], *, writes: bool) -> str:
-    """Return what who is at the other end does slowly."""
-    if rows[0].account == UNIX:
-        return "answers slowly"
-    return f"reads slowly from {_spot(rows)}" if writes else f"writes slowly to {_spot(rows)}"
-
-
-def _made(rows: list[Row]) -> str:
-    return f"a unix socket made by {_maker(rows)}"
-
-
-def _maker(rows: list[Row]) -> str:
-    return plain(printable(task_words(rows[0].key.partition(":")[2])))
-
-
-def _process(rows: list[Row], waker: int) -> int:
-    """Return the process of the thread that ended most waits; 0: not known."""
-    return next((row.waker_pid for row in rows if waker and row.waker_tid == waker), 0)
-
-
-def _measure(rows: list[Row], waker: int) -> str:
-    """Return how to measure the other end: who made a socket may have left that to a child, or to a service."""
-    if waker:
-        return f"measure the other end: perfdiag latency --pid {_process(rows, waker) or waker}"
-    if maker := maker_pid(rows[0].key):
-        return f"measure the other end (lsof -E names it): perfdiag latency --pid {maker}, if it still has that"
-    return "measure the other end: perfdiag latency --pid PEER (lsof -E names it)"
-
-
-def _others(rows: list[Row], waker: int) -> list[Other]:
-    """Return the thread that ended most waits, or the process that made the socket."""
-    if waker:
-        comm = next((row.waker_comm for row in rows if row.waker_tid == waker), "")
-        return [Other(waker, plain(comm), Relation.PEER)]
-    pid = maker_pid(rows[0].key)
-    return [Other(pid, "", Relation.PEER)] if pid and len({row.key for row in rows}) == 1 else []
 
 
 def _done_by_others(model: Model, rows: list[Row]) -> dict[str, int]:

@@ -161,7 +161,9 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     claim = f"{headline}{called_by(samples)}" if functions and culprit == functions[0].name else headline
     asked = computed_for(model)
     serving = f" for requests {asked}" if asked else ""
-    remedy = "move long work to a worker thread or process, or return to the loop in between"
+    moved = f"the work of {asked}" if asked else "long work"
+    rarer = f"; until then ask for {asked} less often" if asked else ""
+    remedy = f"move {moved} to a worker thread or process, or return to the loop in between{rarer}"
     unsure = _unsure(model, samples, functions)
     evidence = [*code_evidence(samples, functions), *_inside(samples)]
     readers = {thread.pid for thread in model.threads if thread.requests_read}
