@@ -1,0 +1,4 @@
+# GROUP COMMAND: runs a command in a control group.
+echo $$ >/sys/fs/cgroup/$1/cgroup.procs
+shift
+exec "$@"
