@@ -53,7 +53,7 @@ def test_what_nobody_could_look_for_is_told_in_words() -> None:
 def test_trust_is_a_line_at_the_end_unless_there_is_something_wrong() -> None:
     good = Builder().thread("a", disk_read="9 s").stack("wait", "disk.read", kernel=["io_schedule"], weight="1 s")
     assert where_trust_stands(good) == "below"
-    assert trust(good).startswith("100.0 % of thread time booked, nothing lost")
+    assert trust(good).startswith("100.0 % of thread time measured, nothing lost")
     assert where_trust_stands(Builder().thread("a", disk_read="9 s").lost(ring_buffer=1)) == "above"
     assert where_trust_stands(Builder().thread("a", disk_read=("9 s", 900)).lost(ring_buffer=1)) == "below"
     assert where_trust_stands(Builder().thread("a", disk_read="9 s").cut()) == "above"
@@ -62,7 +62,7 @@ def test_trust_is_a_line_at_the_end_unless_there_is_something_wrong() -> None:
 
 def test_time_accounted_for_is_never_rounded_up_to_all() -> None:
     builder = Builder().thread("a", disk_read="9 s", unexplained="1 ms")
-    assert ">99.9 % of thread time booked" in trust(builder, full=True)
+    assert ">99.9 % of thread time measured" in trust(builder, full=True)
 
 
 def test_what_is_lost_is_told_by_its_number() -> None:
@@ -77,7 +77,7 @@ def test_time_that_is_counted_twice_is_said() -> None:
     builder = Builder().thread("a", disk_read="9 s", open_books=True)
     builder.stack("wait", "disk.read", kernel=["tcp_recvmsg"], weight="1 s")
     assert "10.0 % of time is counted twice or not at all (worst thread 10.0 %)" in trust(builder)
-    assert "agree with the books for 0.0 % of their time (most: disk.read, stack says net.receive)" in trust(builder)
+    assert "agree with that for 0.0 % of their time (most: disk.read, stack says net.receive)" in trust(builder)
 
 
 def test_the_time_of_one_thread_that_does_not_add_up_is_told_beside_those_that_do() -> None:
@@ -90,9 +90,9 @@ def test_the_time_of_one_thread_that_does_not_add_up_is_told_beside_those_that_d
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ("0 ns", "stacks agree"),
-        ("1 ns", "agree with the books for >99.9 % of their time (most: disk.read, stack says net.receive)"),
-        ("10 s", "agree with the books for 50.0 % of their time (most: disk.read, stack says net.receive)"),
+        ("0 ns", "stack samples agree"),
+        ("1 ns", "agree with that for >99.9 % of their time (most: disk.read, stack says net.receive)"),
+        ("10 s", "agree with that for 50.0 % of their time (most: disk.read, stack says net.receive)"),
     ],
 )
 def test_nothing_agrees_for_all_time_beside_what_does_not(wrong: str, told: str) -> None:

@@ -65,8 +65,14 @@ def test_a_finding_without_a_cause_explains_nothing() -> None:
 def test_a_row_of_several_findings_is_told_in_parts() -> None:
     first = finding("DISK-FLUSH-SLOW", {"disk.flush": 8 * S, "request.rest": S})
     second = finding("NET-PEER-SLOW", {"request.rest": S // 2})
-    assert "\n  4.00 s of disk.flush, 1.00 s of request.rest\n" in plain(made(serving(), first, second))
-    assert " of request.rest" not in plain(made(serving(), first))
+    assert "\n  made up of 4.00 s flushing to disk, 1.00 s waiting\n" in plain(made(serving(), first, second))
+    whole = finding("DISK-FLUSH-SLOW", {"disk.flush": 8 * S, "request.rest": 2 * S})
+    assert "made up of" not in plain(made(serving(), whole))
+
+
+def test_a_finding_on_part_of_a_row_says_of_what() -> None:
+    text = plain(made(serving(), finding("DISK-FLUSH-SLOW", {"disk.flush": 3 * S})))
+    assert "\n  1.50 s of 4.00 s flushing to disk\n" in text
 
 
 def test_what_fix_names_is_not_called_no_fault() -> None:

@@ -25,7 +25,7 @@ class Account:
     object: str = ""  # what its rows name
     recorded: bool = True  # False: the kernel side knows no such account, evidence proves it afterwards
     of_requests: bool = False  # part of requests' time alone: no thread spends it
-    explained: str = ""  # of an unknown one: the row of what findings explain of it
+    explained: str = ""  # of an unknown one: what remains known of time that findings explain
 
 
 _IDLE, _UNKNOWN = Kind.IDLE, Kind.UNKNOWN
@@ -106,7 +106,7 @@ ACCOUNTS: tuple[Account, ...] = (
         "blocked or idle, unknown",
         _UNKNOWN,
         object="futex or system call",
-        explained="blocked, cause found",
+        explained="blocked",
     ),
     Account("net.connect", "waiting for a connection to be answered", "connecting to a peer", object="peer"),
     Account(
@@ -221,7 +221,7 @@ ACCOUNTS: tuple[Account, ...] = (
         "nothing here tells: another thread had it, or it waited for what no socket shows",
         "not followed",
         _UNKNOWN,
-        explained="waiting, cause found",
+        explained="waiting",
         recorded=False,
         of_requests=True,
     ),
@@ -247,5 +247,5 @@ def phrase_of(name: str) -> str:
 
 
 def explained_phrase_of(name: str) -> str:
-    """Return in words what findings explain of an account that is unknown otherwise; "" of all others."""
+    """Return in words where a thread was in time of an unknown account that findings explain; "" of all others."""
     return BY_NAME[name].explained if name in BY_NAME else ""

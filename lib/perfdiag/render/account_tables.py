@@ -94,7 +94,7 @@ def _requests_rows(report: Report, page: Page, account: str, ns: int) -> list[_R
     explained_ns = min(ns, sum(each.accounts[account] for _, each in causes))
     numbers = [number for number in _numbers(report, page, account) if number not in dict(causes)]
     rows = [
-        _Row(words, account, explained_ns, (), [number for number, _ in causes]),
+        _Row(f"{words}, cause found", account, explained_ns, (), [number for number, _ in causes]),
         _Row(phrase_of(account), account, ns - explained_ns, (), numbers),
     ]
     return [row for row in rows if row.ns]
@@ -102,6 +102,13 @@ def _requests_rows(report: Report, page: Page, account: str, ns: int) -> list[_R
 
 def _has_cause(finding: Finding) -> bool:
     return finding.mechanism != Mechanism.UNDETERMINED.value
+
+
+def time_by_account(report: Report) -> Mapping[str, int]:
+    """Return the time that the table shows of each account."""
+    if report.request_time:
+        return report.request_time.accounts
+    return {name: sum_ns(entries) for name, entries in _by_account(report, "latency").items()}
 
 
 def _counted(report: Report, number: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from perfdiag.common.units import count, duration, fine_share, plural, share, size
+from perfdiag.common.units import count, duration, fine_share, plural, size
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.recording.schema import NO_TIME_LOST
 from perfdiag.render import lost_records
@@ -48,31 +48,25 @@ def warning(report: Report, page: Page) -> Section:
 
 
 def line(report: Report, *, stacks: bool = True) -> str:
-    """Return one line on how far to believe a report: time accounted for, losses, agreement with stacks."""
+    """Return one line on how far to believe a report: time accounted for, losses, and whether sampled stacks agree."""
     coverage = report.coverage
     accounted = max(0.0, 1 - coverage.closed_error - coverage.unexplained_share)
     lost = _lost(report)
     nothing = "losses unknown" if coverage.lost is None else "nothing lost"
-    parts = [f"{fine_share(accounted)} of thread time booked{_unknown(report)}"]
+    parts = [f"{fine_share(accounted)} of thread time measured"]
     parts.append(f"{count(lost)} of {plural(coverage.records, 'record')} lost" if lost else nothing)
     return ", ".join([*parts, *([_stacks(report)] if stacks else [])])
-
-
-def _unknown(report: Report) -> str:
-    """Return which part of that is only known to be blocked or idle, where it is worth a word."""
-    part = report.coverage.cannot_tell_ns / report.wall_ns if report.wall_ns else 0.0
-    return f", {share(part)} of it as blocked or idle, cause unknown" if part >= general_policy.worth_share else ""
 
 
 def _stacks(report: Report) -> str:
     coverage = report.coverage
     if coverage.stack_agreement is None:
         return "no stacks sampled"
-    samples = plural(coverage.stack_samples, "stack")
+    samples = plural(coverage.stack_samples, "stack sample")
     if coverage.stack_agreement >= 1:
-        return f"{samples} {'agrees' if coverage.stack_samples == 1 else 'agree'} with the books"
+        return f"{samples} {'agrees' if coverage.stack_samples == 1 else 'agree'}"
     most = "".join(f" (most: {account}, stack says {seen})" for account, seen, _ in coverage.disagreements[:1])
-    return f"{samples} agree with the books for {fine_share(coverage.stack_agreement)} of their time{most}"
+    return f"{samples} agree with that for {fine_share(coverage.stack_agreement)} of their time{most}"
 
 
 def _lost(report: Report) -> int:

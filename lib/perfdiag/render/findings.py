@@ -6,6 +6,8 @@ from rich.text import Text
 
 from perfdiag.common.units import duration, fine_share, share
 from perfdiag.diagnosis.rule import EvidenceKind, Mechanism
+from perfdiag.recording.accounts import explained_phrase_of, phrase_of
+from perfdiag.render.account_tables import time_by_account
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import DIM, ESSENTIAL, HEADING, Block, Chunk, Page, Section, fit_on_one_line
 from perfdiag.render.problem import (
@@ -27,6 +29,7 @@ FUNCTIONS = EvidenceKind.FUNCTIONS.value
 _STYLES = {**STYLES, "info": "bold"}
 _CODE_LINES = 3  # of evidence: a path of calls is no use without its end
 _PART = 0.01  # of a finding's time, from which on an account is told as a part of it
+_ALL = 0.98  # of the rows that point to it: that is their time
 _AFTER_FAULTS = 60  # of ranks: what is no fault stands behind what is
 
 
@@ -93,12 +96,21 @@ def _finding(report: Report, page: Page, number: int, finding: Finding, said: st
 
 
 def _parts(report: Report, finding: Finding) -> str:
-    """Return what the time of a finding is made of, where the table of time shares a row among several findings."""
+    """Return what the time of a finding is made of, where it is not that of the rows that point to it."""
     parts = {account: ns for account, ns in finding.accounts.items() if ns >= _PART * finding.ns}
-    others = (each for _, each in to_mend(report) if each is not finding)
-    if len(parts) < 2 or not any(parts.keys() & each.accounts for each in others):
+    rows = time_by_account(report)
+    whole_ns = sum(rows.get(account, 0) for account in parts)
+    alone = all(explained_phrase_of(account) for account in parts)
+    if (alone and len(parts) == 1) or finding.ns >= _ALL * whole_ns:
         return ""
-    return ", ".join(f"{duration(ns)} of {account}" for account, ns in parts.items())
+    told = ", ".join(_part(ns, rows[account], account) for account, ns in parts.items())
+    return f"made up of {told}" if len(parts) > 1 else told
+
+
+def _part(ns: int, whole_ns: int, account: str) -> str:
+    explained = explained_phrase_of(account)  # has a row of its own
+    of = f" of {duration(whole_ns)}" if ns < _ALL * whole_ns and not explained else ""
+    return f"{duration(ns)}{of} {explained or phrase_of(account)}"
 
 
 def _ordered(evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -37,7 +37,9 @@ def last(report: Report, page: Page) -> Section:
 
 
 def _trust(report: Report, page: Page, label: str) -> list[Text]:
-    lines = page.wrapped(coverage.line(report), first=label, limit=2)
+    agreement = report.coverage.stack_agreement
+    doubted = agreement is None or agreement < 1
+    lines = page.wrapped(coverage.line(report, stacks=page.full or doubted), first=label, limit=2)
     return [_bold(lines[0], label), *lines[1:]]
 
 
