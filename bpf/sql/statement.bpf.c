@@ -4,7 +4,7 @@
  *
  * HOOKS   uprobes on functions that servers export, attached to each server's program file that was recognised
  *         (lib/recorder/apps).  PostgreSQL: pgstat_report_activity() is told the text when one begins and no text when
- *         the session is idle again; PortalRun() runs it.  MariaDB: dispatch_command(), from entry to return.
+ *         the session is idle again; PortalRun() runs it.  MariaDB, MySQL: dispatch_command(), from entry to return.
  * COST    two to five breakpoints a statement, about a microsecond each, and 1.6 us for a short text (pgbench -S).
  * CANNOT  see what a statement's helpers do (parallel workers): their time is a wait of the session.
  *
@@ -121,11 +121,17 @@ static __always_inline __u64 copy_ledger(struct record *record, struct ledger_co
 	return 0;
 }
 
+/* Where rules of literals and comments are told apart, MySQL's are MariaDB's. */
+static __always_inline __u32 language_of(__u32 server)
+{
+	return server == SQL_MYSQL ? SQL_MARIADB : server;
+}
+
 static __always_inline void name_statement(struct statement *statement, bool readable)
 {
 	if (readable) {
 		statement->key.kind = STATEMENT_RUN;
-		statement->text.server = statement->key.server;
+		statement->text.server = language_of(statement->key.server);
 		make_digest(&statement->text);
 		statement->key.hash = statement->text.hash;
 		statement->digested = 1;
@@ -274,12 +280,9 @@ int postgres_run(struct pt_regs *regs)
 #define MARIADB_PREPARE 22
 #define MARIADB_EXECUTE 23
 
-/* dispatch_command(command, thd, packet, length) */
-SEC("uprobe")
-int mariadb_begin(struct pt_regs *regs)
+/* One command of the protocol that both speak; its text, if it has any. */
+__weak __noinline int begin_command(__u32 server, __u32 command, __u64 text, __u64 length)
 {
-	__u32 command = FIRST_OF(regs), length = FOURTH_OF(regs);
-	__u64 packet = THIRD_OF(regs);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct record *record = record_of(task);
 	struct statement *statement;
@@ -291,14 +294,36 @@ int mariadb_begin(struct pt_regs *regs)
 		count_loss(COUNTER_STORAGE_FAILED);
 		return 0;
 	}
-	begin_statement(record, statement, SQL_MARIADB);
+	begin_statement(record, statement, server);
 	if (command == MARIADB_QUERY)
-		name_statement(statement, read_text_at(&statement->text, packet, length));
+		name_statement(statement, read_text_at(&statement->text, text, length));
 	else if (command == MARIADB_EXECUTE)
 		statement->key.kind = STATEMENT_PREPARED;
 	else if (command != MARIADB_PREPARE)
 		statement->key.kind = STATEMENT_OTHER;
 	return 0;
+}
+
+/* dispatch_command(command, thd, packet, length) */
+SEC("uprobe")
+int mariadb_begin(struct pt_regs *regs)
+{
+	return begin_command(SQL_MARIADB, FIRST_OF(regs), THIRD_OF(regs), (__u32)FOURTH_OF(regs));
+}
+
+/* dispatch_command(thd, data, command): of a query the data begin with its text and how long that is. */
+SEC("uprobe")
+int mysql_begin(struct pt_regs *regs)
+{
+	struct {
+		__u64 text;
+		__u32 length;
+	} query = {};
+	__u32 command = THIRD_OF(regs);
+
+	if (command == MARIADB_QUERY)
+		bpf_probe_read_user(&query, sizeof(query), (void *)SECOND_OF(regs));
+	return begin_command(SQL_MYSQL, command, query.text, query.length);
 }
 
 SEC("uretprobe")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 
@@ -14,7 +13,7 @@ from perfdiag.render.json_document import render
 from perfdiag.report import assembly
 
 from live.support.fixtures import Attach
-from live.support.mariadb import MariaStatements, need_mariadb
+from live.support.mariadb import MariaStatements, MySqlStatements, need_mysql
 from live.support.model import check_model, model_of
 from live.support.postgres import Statements, need_postgres
 from live.support.recording import Recording
@@ -25,6 +24,7 @@ SLEEP_NS = 50_000_000
 MARKER = "marker_1f5a9"
 TEXT = f"SELECT '{MARKER}', $${MARKER}$$, E'\\'{MARKER}', count(*) /* {MARKER} */ FROM pg_class WHERE oid IN (1, 2, 3)"
 DIGEST = "SELECT ?, E?, count(*) FROM pg_class WHERE oid IN (?);"
+SESSIONS = {"mariadb": MariaStatements, "mysql": MySqlStatements}
 
 pytestmark = pytest.mark.may_skip("postgresql")
 
@@ -114,31 +114,41 @@ def test_nothing_is_measured_without_applications(server: Statements, attach: At
     assert not statements(recorder.stop())
 
 
-@pytest.mark.skipif(not shutil.which("mariadbd"), reason="no MariaDB: see packages-truth.txt")
-def test_statements_of_mariadb(attach: Attach) -> None:
-    need_mariadb()
-    with MariaStatements(f"SELECT '{MARKER}', \"{MARKER}\", 1 FROM dual # {MARKER}", COUNT) as maria:
-        recorder = attach(maria.pid)
-        maria.run()
+@pytest.mark.parametrize("name", SESSIONS)
+def test_statements_of_mariadb_and_mysql(name: str, attach: Attach) -> None:
+    need_mysql(name)
+    with SESSIONS[name](f"SELECT '{MARKER}', \"{MARKER}\", 1 FROM dual # {MARKER}", COUNT) as session:
+        recorder = attach(session.pid)
+        session.run()
         recording = recorder.stop()
     line = statements(recording)["SELECT ? FROM dual"]
-    assert (line.server, line.count) == ("mariadb", COUNT)
+    assert (line.server, line.count) == (name, COUNT)
     check_sums(line)
     assert MARKER.encode() not in recording.path.read_bytes()
     [application] = recording.of(schema.Application)
-    assert (application.kind, application.reads, application.lack) == ("mariadb", "dispatch_command", None)
-    assert application.version.startswith(("10.", "11."))
+    assert (application.kind, application.reads, application.lack) == (name, "dispatch_command", None)
+    assert application.version.startswith(("10.", "11.") if name == "mariadb" else "9.")
 
 
-@pytest.mark.skipif(not shutil.which("mariadbd"), reason="no MariaDB: see packages-truth.txt")
-def test_a_sleep_in_mariadb(attach: Attach) -> None:
-    need_mariadb()
-    with MariaStatements("SELECT sleep(0.05)", SLEEPS) as maria:
-        recorder = attach(maria.pid)
-        maria.run()
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_sleep_in_mariadb_and_mysql(name: str, attach: Attach) -> None:
+    need_mysql(name)
+    with SESSIONS[name]("SELECT sleep(0.05)", SLEEPS) as session:
+        recorder = attach(session.pid)
+        session.run()
         recording = recorder.stop()
     line = statements(recording)["SELECT sleep(?)"]
     assert line.count == SLEEPS
     check_sums(line)
     waited = sum(part.sum_ns for part in line.accounts if part.account.startswith(("wait.", "lock.")))
     assert waited == pytest.approx(SLEEPS * SLEEP_NS, rel=0.02)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_prepared_statement_has_no_text(name: str, attach: Attach) -> None:
+    need_mysql(name)
+    with SESSIONS[name](f"SELECT '{MARKER}'", SLEEPS, prepared=True) as session:
+        recorder = attach(session.pid)
+        session.run()
+        recording = recorder.stop()
+    assert statements(recording)["prepared"].count == SLEEPS

@@ -74,6 +74,7 @@ SCAN = [
     "standard_ExecutorRun (postgres)",
 ]
 OPENS = ["_ZN7handler7ha_openEP5TABLEPKcij (mariadbd)", "_Z21open_table_from_shareP3THDP11TABLE_SHARE (mariadbd)"]
+SCANS = "_ZN17TableScanIterator6DoReadEv (mysqld)"
 LOOP = ["_Z13rr_sequentialP11READ_RECORD (mariadbd)", "_ZN13sp_instr_stmt7executeEP3THDPj (mariadbd)"]
 
 
@@ -89,6 +90,9 @@ LOOP = ["_Z13rr_sequentialP11READ_RECORD (mariadbd)", "_ZN13sp_instr_stmt7execut
         ("mariadb", LOOP, "runs a procedure", "one statement for all rows"),
         ("mariadb", LOOP[:1], "reads whole tables", "an index"),
         ("mariadb", OPENS, "opens tables", "table_open_cache"),  # the remedy was an index
+        ("mysql", [SCANS], "reads whole tables", "an index"),
+        ("mysql", [SCANS, "_ZN24Item_singlerow_subselect7val_intEv (mysqld)"], "runs a subquery", "a join"),
+        ("mysql", [SCANS, "_ZN15SortingIterator6DoSortEv (mysqld)"], "sorts rows", "in that order"),
     ],
 )
 def test_what_it_computes_in_decides_the_remedy(by: str, user: list[str], words: str, remedy: str) -> None:

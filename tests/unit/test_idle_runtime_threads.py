@@ -44,6 +44,7 @@ TOKIO_WORKER = ["syscall (libc.so.6)", "_ZN5tokio7runtime9scheduler12multi_threa
 GANG = [SEMAPHORE, "_ZN14PosixSemaphore4waitEv (libjvm.so)", "_ZN10GangWorker4loopEv (libjvm.so)"]
 VM = [CONDITION, MONITOR, "_ZN7Monitor28wait_without_safepoint_checkEl (libjvm.so)"]
 FINALIZER = [CONDITION, EVENT, "_ZN13ObjectMonitor4waitElbP10JavaThread (libjvm.so)"]
+OS_EVENT = "_ZN8os_event10timed_waitEPK8timespec (mysqld)"
 JDK_11 = [CONDITION, EVENT, "_ZN7Monitor5IWaitEP6Threadl (libjvm.so)"]
 TPOOL = "_ZN5tpool19thread_pool_generic14wait_for_tasksERSt11unique_lockISt5mutexEPNS_11worker_dataE (mariadbd)"
 LAUNCHER = ["__pthread_clockjoin_ex (libc.so.6)", "CallJavaMainInNewThread (libjli.so)"]
@@ -81,6 +82,12 @@ def parked(*stacks: list[str], comm: str = "app", user: list[str] | None = None,
         (["JLI_Launch (libjli.so)"], "java", "runtime:jli"),
         ([CONDITION, "bioProcessBackgroundJobs (redis-server)"], "bio_aof_fsync", "runtime:redis"),
         (["pthread_cond_clockwait (libc.so.6)", TPOOL], "mariadbd", "runtime:mariadb"),
+        ([CONDITION, OS_EVENT, "_Z21sync_array_wait_eventP12sync_array_tR (mysqld)"], "ib_dict_stats", "runtime:mysql"),
+        (
+            [CONDITION, "_ZN8os_event8wait_lowEl (mysqld)", "_Z10log_writerP5log_t (mysqld)"],
+            "ib_log_writer",
+            "runtime:mysql",
+        ),
         (["pthread_cond_timedwait (libc.so.6)"], "jemalloc_bg_thd", "runtime:jemalloc"),
     ],
 )

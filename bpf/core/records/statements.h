@@ -6,7 +6,7 @@
 #define DIGEST_BYTES 240     /* of its digest that are kept */
 #define STATEMENTS 224	     /* different ones that are told apart */
 
-enum sql_server { SQL_POSTGRESQL = 1, SQL_MARIADB = 2 };
+enum sql_server { SQL_POSTGRESQL = 1, SQL_MARIADB = 2, SQL_MYSQL = 3 };
 
 /* What the client asked for, where that is not to run a statement whose text is at hand. */
 enum statement_kind {

@@ -50,7 +50,7 @@ class Statement(_Digested):
 
     @property
     def server(self) -> str:
-        """The kind of server, "postgresql" or "mariadb"."""
+        """The kind of server, "postgresql", "mariadb" or "mysql"."""
         return self.line.server
 
     @property

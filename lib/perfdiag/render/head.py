@@ -11,7 +11,7 @@ from perfdiag.report.status import BUSY, CANNOT_TELL, CRITICAL, WARNING
 STYLES = {CRITICAL: "bold red", WARNING: "bold yellow", CANNOT_TELL: "bold magenta", BUSY: "bold cyan"}
 _GAP = "   "
 _OF_SHARED = 10  # requests that a connection which carries several at once may have carried
-_APPLICATIONS = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "hotspot": "Java virtual machine"}
+_APPLICATIONS = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "hotspot": "Java virtual machine"}
 
 
 def head(report: Report, page: Page) -> Section:

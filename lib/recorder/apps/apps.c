@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "apps/exports.h"
 #include "apps/process_tree.h"
 #include "apps/sessions.h"
@@ -15,7 +16,7 @@
 #include "perfdiag.skel.h"
 
 #define SESSIONS_MAX 8192
-#define EXPORTS_MS 300
+#define EXPORTS_MS 1000 /* MySQL exports 80,000 functions, and a busy host has no CPU to spare */
 #define SESSIONS_MS 500
 #define ROUNDS 3 /* programs are met, looked at, and then their processes are read */
 
@@ -39,7 +40,13 @@ static const struct kind {
 	      SQL_MARIADB,
 	      { .functions = { "_Z16dispatch_command19enum_server_commandP3THDPcjb" },
 		.marks = { "_Z11mysqld_mainiPPc", "set_thd_proc_info", "my_thread_init", "_Z16close_connectionP3THDj" },
-		.version_suffix = "-MariaDB" } };
+		.version_suffix = "-MariaDB" } },
+  mysql = { "mysql",
+	    "dispatch_command",
+	    SQL_MYSQL,
+	    { .functions = { "_Z16dispatch_commandP3THDPK8COM_DATA19enum_server_command" },
+	      .marks = { "_Z11mysqld_mainiPPc", "_Z21mysql_execute_commandP3THDb", "_Z16close_connectionP3THDjbb" },
+	      .version_prefix = "MySQL " } };
 
 /* What is told of a program beside its addresses. */
 static struct app {
@@ -79,10 +86,29 @@ static bool is_of(int fd, const struct session *session)
 	return !fstat(fd, &status) && status.st_dev == session->device && status.st_ino == session->inode;
 }
 
+/* What it may be by its name, looked for in its file: both MariaDB and MySQL are called mysqld. */
+static const struct kind *find_kind(pid_t pid, struct exports *exports, int *fd, int *err)
+{
+	const struct kind *kind = process_is_named(pid, mariadb_comms) ? &mariadb : &postgresql;
+	_cleanup_close_ int other_fd = -1;
+	struct exports other = {};
+
+	*err = exports_find(pid, &kind->wanted, exports, fd, EXPORTS_MS);
+	if (*err || kind == &postgresql || exports_has_marks(&kind->wanted, exports) ||
+	    exports_find(pid, &mysql.wanted, &other, &other_fd, EXPORTS_MS) ||
+	    !exports_has_marks(&mysql.wanted, &other))
+		return kind;
+	*exports = other;
+	close(*fd);
+	*fd = other_fd;
+	other_fd = -1;
+	return &mysql;
+}
+
 /* A file that is no PostgreSQL in spite of its name has neither the name nor the version: it is not told. */
 static void look_at_program(struct recorder *recorder, const struct session *session)
 {
-	const struct kind *kind = process_is_named(session->pid, mariadb_comms) ? &mariadb : &postgresql;
+	const struct kind *kind;
 	struct app *app = &apps[program_count];
 	_cleanup_close_ int fd = -1;
 	struct exports exports = {};
@@ -90,7 +116,7 @@ static void look_at_program(struct recorder *recorder, const struct session *ses
 
 	if (program_count == PROGRAMS_MAX)
 		return;
-	err = exports_find(session->pid, &kind->wanted, &exports, &fd, EXPORTS_MS);
+	kind = find_kind(session->pid, &exports, &fd, &err);
 	if (fd >= 0 && !is_of(fd, session))
 		return; /* it has begun to run another program */
 	*app = (struct app){ .kind = kind, .pid = session->pid, .lack = explain(kind, err, &exports) };

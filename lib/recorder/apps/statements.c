@@ -58,7 +58,8 @@ static int attach_all(struct recorder *recorder, enum sql_server server, int fd,
 		err = attach(recorder, first, fd, offsets[1]) ?: attach(recorder, second, fd, offsets[0]);
 	} else {
 		first = recorder->skeleton->progs.mariadb_end;
-		second = recorder->skeleton->progs.mariadb_begin;
+		second = server == SQL_MYSQL ? recorder->skeleton->progs.mysql_begin
+					     : recorder->skeleton->progs.mariadb_begin;
 		err = attach(recorder, first, fd, offsets[0]) ?: attach(recorder, second, fd, offsets[0]);
 	}
 	if (err)
@@ -151,7 +152,7 @@ static void write_longest(struct json *json, const struct statement_sum *sum)
 
 const char *sql_server_name(unsigned int server)
 {
-	return server == SQL_MARIADB ? "mariadb" : "postgresql";
+	return server == SQL_MARIADB ? "mariadb" : server == SQL_MYSQL ? "mysql" : "postgresql";
 }
 
 void digest_write(struct json *json, const struct kept_digest *digest)

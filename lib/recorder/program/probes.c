@@ -92,6 +92,7 @@ static const struct probe probes[] = {
 	{ .name = "postgres_activity", .feature = "statements", .need = needs_apps },
 	{ .name = "mariadb_end", .feature = "statements", .need = needs_apps },
 	{ .name = "mariadb_begin", .feature = "statements", .need = needs_apps },
+	{ .name = "mysql_begin", .feature = "statements", .need = needs_apps },
 	{ .name = "sched_process_fork", .feature = "ledger", .required = true },
 	{ .name = "sched_process_exec", .feature = "ledger", .required = true },
 	{ .name = "sched_waking", .feature = "ledger", .required = true },

@@ -1,4 +1,4 @@
-"""A throw-away MariaDB server, and one session of it that runs a statement so many times."""
+"""A throw-away server of MariaDB or MySQL, and one session of it that runs a statement so many times."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from bench.processes import PATIENCE_SECONDS, running
+from live.support.servers_root import entered, need_server
 
 USER = "mysql"
 CLIENT = "libmariadb.so.3"
@@ -29,18 +30,22 @@ class MariaStatements:
         self.text, self.count = text.encode(), count
         with contextlib.ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perfdiag-mariadb-")))
-            user = pwd.getpwnam(USER)
-            shutil.chown(folder, user.pw_uid, user.pw_gid)
-            own = ["--no-defaults", f"--datadir={folder}/data", f"--user={USER}"]
-            install = ["mariadb-install-db", *own, "--auth-root-authentication-method=normal"]
+            install, serve = self._commands(folder)
             subprocess.run(install, check=True, capture_output=True)
-            serve = ["mariadbd", *own, f"--socket={folder}/socket", "--skip-networking", f"--pid-file={folder}/pid"]
-            self.pid = stack.enter_context(running(serve)).pid
+            self.pid = stack.enter_context(running([*serve, "--skip-networking"])).pid
             self._client = _functions()
             self._session = self._connected(f"{folder}/socket".encode())
             stack.callback(self._client.mysql_close, self._session)
             self._prepared = self._prepare() if prepared else None
             self._stack = stack.pop_all()
+
+    def _commands(self, folder: Path) -> tuple[list[str], list[str]]:
+        """Return what makes the server's files, and what runs it: its socket is folder/socket."""
+        user = pwd.getpwnam(USER)
+        shutil.chown(folder, user.pw_uid, user.pw_gid)
+        own = ["--no-defaults", f"--datadir={folder}/data", f"--user={USER}"]
+        install = ["mariadb-install-db", *own, "--auth-root-authentication-method=normal"]
+        return install, ["mariadbd", *own, f"--socket={folder}/socket", f"--pid-file={folder}/pid"]
 
     def _connected(self, socket: bytes) -> int:
         end = time.monotonic() + PATIENCE_SECONDS
@@ -51,7 +56,7 @@ class MariaStatements:
             why = self._client.mysql_error(session)
             self._client.mysql_close(session)
             if time.monotonic() > end:
-                raise RuntimeError(f"the MariaDB server does not answer: {why.decode()}")
+                raise RuntimeError(f"the server does not answer: {why.decode()}")
             time.sleep(0.1)
 
     def _prepare(self) -> int:
@@ -96,6 +101,15 @@ class MariaStatements:
         self._stack.close()
 
 
+class MySqlStatements(MariaStatements):
+    """The same of MySQL, in a root and a mount namespace of its own."""
+
+    def _commands(self, folder: Path) -> tuple[list[str], list[str]]:
+        own = ["mysqld", "--no-defaults", "--datadir=/mnt/data", "--user=root"]
+        serve = ["--socket=/mnt/socket", "--pid-file=/mnt/pid", "--mysqlx=OFF", "--secure-file-priv=NULL"]
+        return [*entered(folder), *own, "--initialize-insecure"], [*entered(folder), *own, *serve]
+
+
 def _functions() -> Any:
     """Return the client library; a session, a statement and a result are addresses."""
     library = ctypes.CDLL(CLIENT)
@@ -126,4 +140,11 @@ def need_mariadb() -> None:
         pytest.skip("no MariaDB: see packages-truth.txt")
 
 
-__all__ = ["MariaStatements", "need_mariadb"]
+def need_mysql(name: str) -> None:
+    """Skip where that server, mariadb or mysql, cannot be started; MariaDB's client asks both."""
+    need_mariadb()
+    if name == "mysql":
+        need_server("usr/sbin/mysqld")
+
+
+__all__ = ["MariaStatements", "MySqlStatements", "need_mariadb", "need_mysql"]

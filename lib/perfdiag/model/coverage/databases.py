@@ -7,7 +7,7 @@ from perfdiag.recording.recording import Recording
 
 SESSIONS = "sessions"  # feature
 STATEMENTS = "statements"  # likewise
-NAMES = {"postgresql": "PostgreSQL", "mariadb": "MariaDB"}
+NAMES = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 COMMS = frozenset({"postgres", "postmaster", "edb-postgres"})  # as lib/recorder/apps/apps.c has them
 _BY_HAND = 'by hand: psql -c "SELECT pid, wait_event_type, wait_event FROM pg_stat_activity"'
 

@@ -32,6 +32,7 @@ _NO_LOCK = re.compile(
 # The same that are no part of a lock, wherever they stand.
 _OTHERS = re.compile(
     r"_*pthread_\w*join\w*|thrd_join|.*Parker.*|.*ObjectMonitor.*|PyThread_acquire_lock_timed|runtime\..*"
+    r"|.*os_event.*timed_wait.*"  # InnoDB's latches are waited for without a limit
 )
 _JOIN = re.compile(r"_*pthread_(timed|clock)?join\w*|thrd_join")
 # Of threading.Lock and RLock alone: queues and pools wait in the same PyThread_acquire_lock_timed.  An interpreter

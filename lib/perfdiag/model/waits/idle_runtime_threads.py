@@ -84,6 +84,14 @@ IDLE_THREADS: tuple[IdleThreads, ...] = (
         r".*tpool.*thread_pool_generic.*wait_for_tasks.*|handle_manager|slave_deadlock_handler|ma_checkpoint_background",
         _CONDITION,
     ),
+    IdleThreads(
+        "mysql",
+        "idle threads of MySQL",
+        r".*os_event.*timed_wait.*|(_Z\d+)?(log_\w*(notifier|writer|flusher|checkpointer)|(srv|buf)_\w+_thread).*"
+        r"|.*(Event_queue.*cond_wait|Rpl_opt_tracker.*worker).*",
+        rf"{_CONDITION}|.*os_event.*wait.*",
+        threads="ib_|evt_sched|rpl_opt_tracker",
+    ),
     IdleThreads("jemalloc", "jemalloc's purging", _CONDITION, "", threads="jemalloc_bg_thd"),
     # Whatever they wait for, also each other, nobody waits for them but through a wait of its own.
     IdleThreads(

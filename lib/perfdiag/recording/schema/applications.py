@@ -9,7 +9,7 @@ class Application(Line, tag="application"):
     """An application that the recorder recognised, by the program file of its processes."""
 
     pid: Count  # the first process it was met in
-    kind: Word  # "postgresql", "mariadb"
+    kind: Word  # "postgresql", "mariadb", "mysql"
     version: Word  # "15.18"; "": not known
     processes: Count  # with that file, of the target, when it was met
     reads: Word  # by which means its waits got their names: "my_wait_event_info"; "": they got none
@@ -39,7 +39,7 @@ class Statement(Line, tag="statement"):
     Their time is part of their threads' books, never to be added to them.  Buckets as in Latency.
     """
 
-    server: Word  # "postgresql", "mariadb"
+    server: Word  # "postgresql", "mariadb", "mysql"
     # "run"; "not_run": prepared only, or refused; "prepared": run without its text; "other": another command of the
     # protocol; "unread": its text was not in memory; "no_room": of all digests beyond the table
     kind: Word

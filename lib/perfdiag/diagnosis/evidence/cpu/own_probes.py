@@ -8,7 +8,7 @@ from perfdiag.model.stacks.symbols import module_of
 from perfdiag.recording import schema
 
 # Programs that stand in functions of the target's own program (bpf/sql): each call traps into the kernel twice.
-IN_PROGRAMS = frozenset({"postgres_activity", "postgres_run", "mariadb_begin", "mariadb_end"})
+IN_PROGRAMS = frozenset({"postgres_activity", "postgres_run", "mariadb_begin", "mariadb_end", "mysql_begin"})
 MAPPING = "[uprobes]"  # where the kernel runs the instructions that probes replaced
 _UPROBE = ("uprobe_", "uretprobe_", "arch_uprobe_", "__uprobe_", "handle_swbp", "xol_", "__x64_sys_uretprobe")
 _TRAP = ("asm_exc_int3", "exc_int3", "asm_exc_debug", "exc_debug_user", "el0_dbg", "el0_brk", "el0_softstp")

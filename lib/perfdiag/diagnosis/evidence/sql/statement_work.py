@@ -14,7 +14,7 @@ from perfdiag.diagnosis.rule import Evidence, EvidenceKind
 from perfdiag.model.stacks.symbols import any_begins, module_of, readable
 from perfdiag.recording import schema
 
-POSTGRESQL, MARIADB = "postgresql", "mariadb"
+POSTGRESQL, MARIADB, MYSQL = "postgresql", "mariadb", "mysql"
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,48 @@ KINDS: dict[str, Sequence[StatementWork]] = {
         ),
         StatementWork("reads whole tables", ("rr_sequential", "ha_innobase::rnd_next", "handler::ha_rnd_next"), _INDEX),
         StatementWork("compares each row of one table with each of another", ("JOIN_CACHE", "JOIN_TAB_SCAN"), _INDEX),
+    ),
+    MYSQL: (
+        StatementWork(
+            "runs a procedure",
+            ("sp_head::execute", "sp_instr_stmt"),
+            "look at the statements inside; one statement for all rows beats a loop",
+        ),
+        StatementWork(
+            "runs a subquery",
+            ("Item_subselect", "Item_singlerow_subselect", "Item_exists_subselect", "Item_in_subselect"),
+            "a join instead, where its plan shows it once for each row; else an index for it",
+        ),
+        StatementWork("opens tables", ("open_table_from_share",), "a larger table_open_cache"),
+        StatementWork(
+            "plans",
+            ("Optimize_table_order", "FindBestQueryPlan"),
+            "a lower optimizer_search_depth, or fewer joins",
+            unless=("Query_expression::ExecuteIteratorQuery",),
+        ),
+        StatementWork(
+            "matches patterns", ("Item_func_like", "Item_func_regexp", "regexp::"), "an index, or a FULLTEXT index"
+        ),
+        StatementWork("reads JSON", ("Item_func_json", "get_json_wrapper"), "generated columns with an index"),
+        StatementWork(
+            f"sorts rows in {_TEMPORARY}",
+            ("merge_many_buff", "merge_buffers"),
+            "an index in that order, or a larger sort_buffer_size",
+        ),
+        StatementWork(
+            "sorts rows",
+            ("filesort", "SortingIterator::DoSort"),
+            "an index in that order, or fewer rows and columns",
+        ),
+        StatementWork(
+            "groups rows in a temporary table",
+            ("temptable::", "TemptableAggregateIterator"),
+            "an index on what it groups by",
+        ),
+        StatementWork(
+            "hashes rows", ("HashJoinIterator",), "an index on what it joins by, or filters that apply before the join"
+        ),
+        StatementWork("reads whole tables", ("TableScanIterator", "handler::ha_rnd_next"), _INDEX),
     ),
 }
 

@@ -16,6 +16,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 
 ID, COMPUTES = "SQL-SLOW-QUERY", "cpu.user"
+_EXPLAINS = {"postgresql": "EXPLAIN (ANALYZE, BUFFERS)", "mariadb": "ANALYZE FORMAT=JSON", "mysql": "EXPLAIN ANALYZE"}
 _FILE = " ("  # in front of the file of a function
 
 
@@ -27,7 +28,7 @@ _FILE = " ("  # in front of the file of a function
     " for longer than the objective (--slo), or for most of the time of all requests. Disks, locks and commits that"
     " others wait for have findings of their own; waiting for a CPU does not count, it is for computing. Without an"
     " objective this is no fault: a report may take its time.",
-    measured="The time of each statement in PostgreSQL and MariaDB, and what its thread spent it in.",
+    measured="The time of each statement in PostgreSQL, MariaDB and MySQL, and what its thread spent it in.",
     alternatives="The server computes for all at once: see CPU-CONTENTION, CPU-OVERSUBSCRIBED.",
     remedies="Look at the plan of the statement, and at what its samples stand in: rows read and thrown away want an"
     " index; sorts, procedures, subqueries and patterns have remedies of their own.",
@@ -133,7 +134,7 @@ def _has_most(model: Model, statement: Statement) -> bool:
 
 
 def _remedy(statement: Statement, work: MainWork | None, kind: WorkFound | None) -> Remedy:
-    explain = "EXPLAIN (ANALYZE, BUFFERS)" if statement.server == "postgresql" else "ANALYZE FORMAT=JSON"
+    explain = _EXPLAINS.get(statement.server, "EXPLAIN")
     if kind:
         return fix(f"it {kind.kind.words}: {kind.kind.remedy}; its plan shows where ({explain} ...)")
     why = f" and why it computes {work.where}" if work else ""
