@@ -53,7 +53,7 @@ def test_it_is_the_first_sentence_with_the_functions(frame: str, names: list[str
 def test_kernel_code_is_told_from_own() -> None:
     model = computing("copy_page_range", requests=False, kernel=True).model()
     text = computes(model, diagnose(model).findings)
-    assert "computes in the kernel" in text and "copy_page_range" in text
+    assert "is busy in the kernel" in text and "copy_page_range" in text
 
 
 def test_who_computes_for_the_smaller_part_is_not_said_to() -> None:
@@ -163,7 +163,7 @@ def test_the_program_that_works_for_a_script_is_named(ran: str, who: str) -> Non
     builder = Builder(comm="sh").thread("sh", rest="wait.child").thread("cat", pid=102, tid=102, cpu_user="900 ms")
     builder.thread("zip", pid=101, tid=101, cpu_user=ran, kernel=ran, user="1 ms")
     builder.stack("cpu", kernel=["copy_page_to_iter"], user=["write (libc.so.6)"], count=100)
-    assert f"{who} computes in the kernel" in verdict(builder).text
+    assert f"{who} is busy in the kernel" in verdict(builder).text
 
 
 def test_where_the_walk_ends_the_scan_goes_on() -> None:

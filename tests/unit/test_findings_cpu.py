@@ -195,7 +195,7 @@ def test_work_of_several_kinds_is_told_with_their_parts() -> None:
         builder.stack("cpu", "cpu.kernel", kernel=["__x64_sys_close"], count=80).model(), "CPU-KERNEL-HEAVY"
     )
     parts = "looking up file names 45 %, files 35 %, closing descriptors 20 %"
-    assert found.headline.endswith(f"computes in the kernel: {parts}")
+    assert found.headline.endswith(f"is busy in the kernel: {parts}")
 
 
 def test_a_tracer_is_no_profile_of_the_target() -> None:

@@ -49,7 +49,7 @@ def encrypted(uuid: str | None, writer: str = "") -> Finding:
 )
 def test_an_encrypted_volume_is_named(uuid: str | None, writer: str) -> None:
     found = encrypted(uuid, writer)
-    assert found.headline == "Writes on dm-0 (253:0) wait above the disk: dm-crypt encrypts it"
+    assert found.headline == "Writes on dm-0 (253:0) wait in the kernel: dm-crypt encrypts it"
     assert "cryptsetup benchmark" in found.remedies[0].text and any("not measured" in each for each in found.limits)
 
 
@@ -69,7 +69,7 @@ def test_what_is_encrypted_beside_it_is_not(uuid: str | None, writer: str) -> No
 )
 def test_the_function_that_most_waits_stand_in_is_named(kernel: tuple[str, ...], where: str) -> None:
     found = told(slow_above(kernel=kernel))
-    assert found.headline.startswith(f"Writes on dm-0 (253:0) wait above the disk{where}")
+    assert found.headline.startswith(f"Writes on dm-0 (253:0) wait in the kernel{where}")
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,9 @@ def test_collection_of_java_is_known_by_its_threads(comm: str) -> None:
 def test_the_larger_of_own_code_and_collection_is_told_first() -> None:
     """Above contexts that a service made for two thirds of its time stood "see how often it collects"."""
     own = computing(V8, 40)
-    assert own.headline == "The target computes in handle (app)" and "handle (app)" in own.remedies[0].text
+    assert own.headline == "app (100) computes in handle (app)" and "handle (app)" in own.remedies[0].text
     collects = computing(V8, 120)
-    assert collects.headline == "The target computes and collects garbage"
+    assert collects.headline == "app (100) computes and collects garbage"
     assert "--trace-gc" in collects.remedies[0].text
     library = Builder().thread("main", cpu_user="8 s").stack("cpu", user=SERIAL, count=60)
     for number in range(14):  # may collect as well

@@ -29,7 +29,7 @@ def test_crashes_lead_the_report() -> None:
     found = finding(crashed(3, dumped=3).model(), ID)
     assert found.severity is Severity.CRITICAL and not found.claims
     assert found.headline == "3 processes crashed, each with a core dump: svn (SIGABRT)"
-    assert "ulimit -c 0" in found.remedies[0].text
+    assert "ulimit -c" in found.remedies[1].text
     model = crashed(3, dumped=3).model()
     assert f"\nPROBLEM  {found.headline}" in plain(assembly.make(model, diagnose(model), Config()))
 
@@ -37,7 +37,7 @@ def test_crashes_lead_the_report() -> None:
 def test_without_a_core_nobody_is_told_to_make_it_smaller() -> None:
     found = finding(crashed(2, dumped=1).model(), ID)
     assert found.headline == "2 processes crashed, 1 with a core dump: svn (SIGABRT)"
-    assert "ulimit" not in finding(crashed(1).model(), ID).remedies[0].text
+    assert len(finding(crashed(1).model(), ID).remedies) == 1
 
 
 def test_who_is_ended_from_outside_has_not_crashed() -> None:

@@ -102,7 +102,7 @@ def test_a_cause_that_concerns_one_name_is_told_with_the_times_of_that_name(slow
         builder.line(line)
     slept = finding("WAIT-TIMER-IN-REQUEST", {"wait.timer": 10 * S}, "Threads sleep.")
     text = made(builder.model(), slept).verdict.text
-    assert ("20 of 400 requests, GET /slow on port 8080, took p50" in text) is says
+    assert ("It concerns 20 of 400 requests: GET /slow on port 8080, p50" in text) is says
     assert ("Its 400 requests took p50 2" in text) is not says
 
 
@@ -182,7 +182,7 @@ def test_what_is_critical_stands_first() -> None:
     model = serving({"disk.flush": 3000})
     killed = finding("OOM-KILL", {}, "A process was killed.", severity=Severity.CRITICAL)
     report = made(model, killed, finding("DISK-FLUSH-SLOW", {"disk.flush": 3000 * MS}, "Flushes are slow."))
-    assert report.verdict.text.startswith("A process was killed (OOM-KILL). Flushes are slow")
+    assert report.verdict.text.startswith("A process was killed. Flushes are slow")
     assert report.verdict.ids == ["OOM-KILL", "DISK-FLUSH-SLOW"]
 
 
@@ -301,3 +301,13 @@ def test_without_room_for_a_distribution_requests_are_counted_all_the_same() -> 
     builder = Builder(comm="server").thread("worker", disk_flush="8 s")
     builder.line(exchange(400, 6 * S, {"disk.flush": 5 * S}, name="GET /a"))
     assert any("400, 40/s, mean 15.0 ms (percentiles unknown)" in line for line in shown(builder, full=True))
+
+
+def test_what_is_unsure_stands_behind_what_is_known() -> None:
+    """A wait for a timer, of low confidence, stood before the peer that answers slowly."""
+    model = serving({"lock.futex": 1000, "disk.flush": 800, "net.receive": 600})
+    lock = finding("LOCK-CONTENTION", {"lock.futex": S}, "A lock is full.")
+    unsure = finding("DISK-FLUSH-SLOW", {"disk.flush": S}, "Flushes add up.", confidence=Confidence.LOW)
+    peer = finding("NET-PEER-SLOW", {"net.receive": S}, "db answers slowly.")
+    assert made(model, lock, unsure, peer).verdict.ids == ["LOCK-CONTENTION", "NET-PEER-SLOW"]
+    assert made(model, lock, unsure).verdict.ids == ["LOCK-CONTENTION", "DISK-FLUSH-SLOW"]

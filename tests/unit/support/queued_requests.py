@@ -21,6 +21,7 @@ def requests(
     delays: list[int] | None = None,
     met: Mapping[str, float] | None = None,
     served: bool = True,
+    name: str = "",
     **sums: Any,
 ) -> Builder:
     """Let a target serve requests that took so long (milliseconds, all together) in accounts, until read, and else.
@@ -34,12 +35,12 @@ def requests(
     fields = {name: value * MS for name, value in sums.items()}
     read_delay_ns = sum(delays) * MS
     builder.reads(count, turns)
-    builder.line(exchange(count, whole_ns, parts, turns=turns, read_delay_ns=read_delay_ns, **fields))
+    builder.line(exchange(count, whole_ns, parts, turns=turns, read_delay_ns=read_delay_ns, name=name, **fields))
     for account, part in (met or {"cpu.user": 1}).items() if read_delay_ns else ():
         for line in unread({(account, account): int(part * read_delay_ns)}, served=served):
             builder.line(line)
-    builder.line(latency([whole_ns // count] * count))
-    return builder.line(latency([ms * MS for ms in delays], "read_delay"))
+    builder.line(latency([whole_ns // count] * count, name=name))
+    return builder.line(latency([ms * MS for ms in delays], "read_delay", name=name))
 
 
 def loop(slow_ms: int, accounts: dict[str, int] | None = None) -> Builder:

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.config import DEFAULT_MAX_COST_PPM
-from perfdiag.common.text import LONGEST_TYPED, printable
+from perfdiag.common.text import LONGEST_TYPED, named, printable
 from perfdiag.common.units import short
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
@@ -31,16 +31,16 @@ def subject(model: Model, *, begin: bool = False) -> str:
 
 
 def who_computes(model: Model) -> str:
-    """Return the command that has most of the CPU time, with a capital letter where it is the target: of a script that
-    starts programs, the one that works."""
+    """Return the command that has most of the CPU time, as a sentence begins: of a script that starts programs, the one
+    that works; "The target" where several do."""
     if model.host is not None:
         return subject(model, begin=True)
+    if sum(thread.processes for thread in model.threads) <= 1 and len(model.header.targets) == 1:
+        return plain(named(model.header.targets[0].comm, model.header.targets[0].pid))
     by_name = sums_by_key((thread.comm, thread.ns(*CPU)) for thread in model.threads)
     name, ns = by_name.most_common(1)[0] if by_name else ("", 0)
-    several = sum(thread.processes for thread in model.threads) > 1
-    most = several and ns >= cpu_policy.one_command_share * sum(by_name.values()) > 0
-    own = {target.comm for target in model.header.targets}
-    return plain(name) if most and name not in own and name != UNLISTED else subject(model, begin=True)
+    most = ns >= cpu_policy.one_command_share * sum(by_name.values()) > 0
+    return plain(name) if most and name != UNLISTED else subject(model, begin=True)
 
 
 def again(model: Model, *more: str) -> str:

@@ -25,7 +25,8 @@ def answered(model: Model, cause: Finding | None = None) -> str:
     only = _concerned(model, served, cause) if cause else None
     if only is None:
         return f"Its {plural(whole.count, 'request')}{give_or_take(whole.error)} took {_times(whole)}."
-    return f"{only.whole.count:,} of {plural(whole.count, 'request')}, {brief(only.title)}, took {_times(only.whole)}."
+    of = f"{only.whole.count:,} of {plural(whole.count, 'request')}"
+    return f"It concerns {of}: {brief(only.title)}, {_times(only.whole)}."
 
 
 def _concerned(model: Model, served: list[Exchange], cause: Finding) -> Exchange | None:

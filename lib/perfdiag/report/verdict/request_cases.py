@@ -24,7 +24,7 @@ from perfdiag.report.verdict.sentences import (
     told_too,
     unanswered,
 )
-from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation, outweighs
+from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation, outweighs, sure_first
 
 SHOWN = 3  # accounts of readers
 # Accounts in which a thread that serves a request waits, and nothing says for what.
@@ -41,7 +41,7 @@ class Requests(Situation):
     @cached_property
     def timed(self) -> list[Finding]:
         """The faults that take a part of that time which is worth a word."""
-        return [finding for finding in self.faults if finding.share >= SECOND_CAUSE]
+        return sure_first([finding for finding in self.faults if finding.share >= SECOND_CAUSE])
 
     @property
     def untraced_ns(self) -> int:

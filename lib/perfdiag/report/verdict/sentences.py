@@ -209,7 +209,7 @@ def of_busy_time(model: Model, finding: Finding) -> str:
 
 def failed(finding: Finding) -> str:
     """Return the sentence on a finding that is critical, whatever time it takes."""
-    return f"{finding.headline} ({finding.name})."
+    return f"{finding.headline}."
 
 
 def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) -> contract.Verdict:

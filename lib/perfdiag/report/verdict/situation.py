@@ -12,7 +12,7 @@ from perfdiag.diagnosis.evidence.requests.kept_objectives import SLO
 from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once, mostly_unsure
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import idle_policy
-from perfdiag.diagnosis.rule import EvidenceKind, Finding, Mechanism, Role, Severity, is_objective
+from perfdiag.diagnosis.rule import Confidence, EvidenceKind, Finding, Mechanism, Role, Severity, is_objective
 from perfdiag.diagnosis.settings.unusual_settings import explained
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
@@ -56,8 +56,8 @@ class Situation:
 
     @cached_property
     def timed(self) -> list[Finding]:
-        """The faults that take time, as ranked."""
-        return [finding for finding in self.faults if finding.taken_ns]
+        """The faults that take time, as ranked; behind the first, what is unsure stands last."""
+        return sure_first([finding for finding in self.faults if finding.taken_ns])
 
     @property
     def largest(self) -> list[Finding]:
@@ -236,6 +236,11 @@ class Situation:
         if computing := computes(self.model, self.largest) or self._computes_in_both:
             return [computing, *map(told, self._computes_too)]
         return [*map(told, self.largest), *_hottest(self.largest)] or [_largest_account(self.model)]
+
+
+def sure_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings with those of low confidence last, but for the first: what is unsure hides no known cause."""
+    return [*findings[:1], *sorted(findings[1:], key=lambda each: each.confidence is Confidence.LOW)]
 
 
 def _largest_account(model: Model) -> str:

@@ -209,9 +209,10 @@ class CpuSamples:
         is nothing else."""
         kernel = [stack for stack in self.stacks if stack.kernel]
         inside = [(map(readable, filter(is_named, scripts.code(stack))), stack.count) for stack in kernel]
-        found = _common(inside, sum(stack.count for stack in kernel))
-        own = [name for name in found[1:] if not of_system(name)]
-        return [*found[:1], *(own or found[1:])][:number]
+        whole = sum(stack.count for stack in kernel)
+        found = _common(inside, whole)
+        own = _common(((scripts.own_callers(scripts.code(stack)), stack.count) for stack in kernel), whole)
+        return [*found[:1], *(own or [name for name in found[1:] if not of_system(name)] or found[1:])][:number]
 
     def calls_from(self) -> tuple[str, str]:
         """Return the function for the system call that most samples of the kernel came through, and who called that

@@ -24,7 +24,7 @@ _PAGES = ("folio_wait_", "__folio_wait", "wait_on_page", "__filemap_fdatawait", 
 class Layer:
     """One of them."""
 
-    words: str  # behind "wait above the disk": ", which dm-crypt encrypts"
+    words: str  # behind "wait in the kernel": ", which dm-crypt encrypts"
     remedy: str  # "": only the function is known
     doubt: str
 

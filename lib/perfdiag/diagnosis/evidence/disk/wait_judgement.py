@@ -179,8 +179,9 @@ def _judgement(
             above += f" Kernel threads probably wait for CPUs: {starved}."
         disk = f"the disk answers in {about(case.chain.typical_ns)}"
         claim = f"{kind.nouns.capitalize()} on {name} {half}; {disk}.{above}"
-        fast = "" if layer and layer.remedy else _if_fast(model, kind, case)
-        headline = f"{kind.nouns.capitalize()} on {brief(name)} wait above the disk{layer.words if layer else ''}{fast}"
+        fast = "" if (layer and layer.remedy) or not _is_fast(model, kind, case) else "; the disk is fast"
+        where = f"wait in the kernel{layer.words if layer else ''}"
+        headline = f"{kind.nouns.capitalize()} on {brief(name)} {where}{fast}"
         return fault(model, felt_ns), case.lost_ns, claim, Mechanism.ABOVE, headline
     if others:
         long = f"{slow}; " if slow else ""
@@ -229,7 +230,8 @@ def _profile(
     if case.chain.count:
         claim += " The disk's requests take as long."
     what = f"{case.wait.count:,} {kind.counted}{_of_files(model, kind, case)}"
-    many = f"{what} on {brief(name)} add up, {mean} each{_if_fast(model, kind, case)}"
+    usual = ", usual for this disk" if _is_fast(model, kind, case) else ""
+    many = f"{what} on {brief(name)} cost {mean} each{usual}"
     if little:
         many = f"{what} on {brief(name)}, {mean} each, {little.words}"
     return fault(model, ns) if little else Severity.INFO, ns, claim, Mechanism.MANY, many
@@ -243,12 +245,12 @@ def _of_files(model: Model, kind: Kind, case: Case) -> str:
     return f" of {files}" if files else ""
 
 
-def _if_fast(model: Model, kind: Kind, case: Case) -> str:
-    """Return that the disk is fast if its requests were seen, and those of each operation take no longer than usual:
-    short waits of the target prove nothing, because others may wait long for the same disk."""
+def _is_fast(model: Model, kind: Kind, case: Case) -> bool:
+    """Return whether its requests were seen, and those of each operation take no longer than usual: short waits of the
+    target prove nothing, because others may wait long for the same disk."""
     seen = [(operation, case.where.requests(model, operation)) for operation in kind.operations]
     times = [(typical_ns(of.service), case.where.norm_ns(of, name == "flush")) for name, of in seen if of.count]
-    return "; the disk is fast" if times and all(took_ns < norm_ns for took_ns, norm_ns in times) else ""
+    return bool(times) and all(took_ns < norm_ns for took_ns, norm_ns in times)
 
 
 def _journal_wait(model: Model, kind: Kind, case: Case) -> JournalWait | None:
@@ -286,7 +288,8 @@ def _long(kind: Kind, case: Case) -> bool:
 def _remedies(kind: Kind, case: Case, severity: Severity) -> list[Remedy]:
     found = [fix(REMEDY if case.sync else kind.fewer)]
     if case.above:
-        return [fix(f"check the layers between {case.where.name} and its disk: {kind.above}"), *found]
+        look = f"check the layers between {case.where.name} and its disk (lsblk -s, dmsetup table): {kind.above}"
+        return [fix(look), *found]
     if severity is Severity.INFO:
         return found
     if kind is FLUSH:

@@ -12,6 +12,7 @@ from perfdiag.model.waits.stopped_threads import ACCOUNT
 from perfdiag.recording.distribution import merged
 
 COUNTERS = "PerfMemory"
+_PAUSES = " pauses"  # how names of collectors end whose pauses are counted
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,10 @@ def collections_shown(machine: JavaMachine) -> list[Evidence]:
     found = []
     for collector in machine.collectors:
         if collector.count:
-            took = "" if collector.ns is None else f", {duration(collector.ns)} with all threads stopped"
+            took = "" if collector.ns is None else f", all threads stopped {duration(collector.ns)} in all"
             what = f"collections by {plain(collector.name)}"
+            if collector.name.endswith(_PAUSES):  # ZGC counts each of them, of which a collection has several
+                what = plain(collector.name)
             if machine.is_nested:  # each of their phases counts, whatever kind of collection that belongs to
                 name, _, _ = collector.name.partition(" ")
                 what = f"phases of collections by {plain(name)}"

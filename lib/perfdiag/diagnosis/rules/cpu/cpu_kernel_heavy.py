@@ -138,7 +138,7 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
     return conclude(
         model,
         {"cpu.kernel": kernel},
-        headline=f"{who_computes(model)} computes in the kernel{_for_what(samples, found)}",
+        headline=f"{who_computes(model)} is busy in the kernel{_for_what(samples, found)}",
         claim=(
             f"{subject(model, begin=True)} spends {percent(kernel / model.busy_ns)} of its busy time in the"
             f" kernel{mostly}."

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import duration, fix, plain
@@ -47,17 +48,24 @@ def _finding(model: Model, crashed: list[schema.Event]) -> Finding:
     names = list(dict.fromkeys(f"{plain(each.by_comm)} ({plain(each.text)})" for each in crashed))
     cores = f", {'each' if dumped == processes > 1 else f'{dumped:,}'} with a core dump" if dumped else ""
     many = plural(processes, "process")
-    look = "find out why: coredumpctl list, gdb on the core, or the log of the process"
-    smaller = "; writing a core takes time: make it smaller, or write none (ulimit -c 0, LimitCORE=0, coredump_filter)"
+    look = fix("find out why: coredumpctl info, gdb on the core, or the log of the process")
+    smaller = fix("once you know why, write smaller cores, or none (coredump_filter, ulimit -c, LimitCORE=)")
     return conclude(
         model,
         {},
         headline=f"{many} crashed{cores}: {first_of(names, _NAMED)}",
-        claim=f"{many} of the target crashed in {duration(model.window_ns)}{cores}: {first_of(names, _NAMED)}.",
+        claim=f"{many} of {subject(model)} crashed in {duration(model.window_ns)}{cores}: {first_of(names, _NAMED)}.",
         mechanism=Mechanism.FAILED,
         severity=Severity.CRITICAL,
-        evidence=[Evidence(f"{processes:,} ended by a signal of their own fault", float(processes), "count", "signal")],
-        remedies=[fix(look + smaller * bool(dumped))],
+        evidence=[
+            Evidence(
+                f"{processes:,} ended by a signal that a program's own mistake raises",
+                float(processes),
+                "count",
+                "signal",
+            )
+        ],
+        remedies=[look, smaller] if dumped else [look],
         alternatives=["a test that makes programs crash"],
         verify="no process ends by such a signal",
     )

@@ -12,6 +12,7 @@ from perfdiag.diagnosis.evidence.fix_checks import read_in_time
 from perfdiag.diagnosis.evidence.locks.holder_sentences import ROOTS, does, does_in_brief
 from perfdiag.diagnosis.evidence.locks.lock_holders import SLEEP
 from perfdiag.diagnosis.evidence.locks.lock_remedies import waiting_code
+from perfdiag.diagnosis.evidence.requests.cheaper_commands import instead_of
 from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
 from perfdiag.diagnosis.evidence.requests.unread_time import (
     delays_of,
@@ -163,7 +164,8 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     serving = f" for requests {asked}" if asked else ""
     moved = f"the work of {asked}" if asked else "long work"
     rarer = f"; until then ask for {asked} less often" if asked else ""
-    remedy = f"move {moved} to a worker thread or process, or return to the loop in between{rarer}"
+    move = f"move {moved} to a worker thread or process, or return to the loop in between{rarer}"
+    remedy = instead_of(asked) or move
     unsure = _unsure(model, samples, functions)
     evidence = [*code_evidence(samples, functions), *_inside(samples)]
     readers = {thread.pid for thread in model.threads if thread.requests_read}

@@ -1,0 +1,28 @@
+"""Commands of Redis that hold up everybody, and what does the same without."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.diagnosis.evidence.requests.cheaper_commands import instead_of
+
+from unit.support import Builder
+from unit.support.exchanges import served
+from unit.support.judging import finding
+from unit.support.queued_requests import HANDLER, requests
+
+
+def test_a_command_that_another_one_replaces() -> None:
+    assert instead_of("SAVE").startswith("use BGSAVE instead of SAVE")
+    assert instead_of("GET") == instead_of("") == instead_of("GET /report") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("SAVE", "use BGSAVE instead of SAVE"), ("GET /", "move the work of GET /")]
+)
+def test_the_remedy_of_a_loop_that_one_command_holds_up(name: str, remedy: str) -> None:
+    builder = Builder(comm="redis-server").thread("redis-server", cpu_user="3 s", wait_events="6 s")
+    builder.stack("cpu", count=100, **HANDLER)
+    requests(builder, {"cpu.user": 3000}, turns=390, delays=[500] * 20 + [0] * 380, name=name)
+    for line in served(10, 1_000_000, {}, name="PING"):
+        builder.line(line)
+    assert finding(builder.model(), "LOOP-BLOCKED").remedies[0].text.startswith(remedy)
