@@ -54,12 +54,25 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 256); /* STATEMENTS, and those that have no digest */
+	__uint(max_entries, 288); /* STATEMENTS, LIMITS, and those that have no digest */
 	__type(key, struct statement_key);
 	__type(value, struct statement_sum);
 } statements SEC(".maps");
 
+/* How long statements of one digest may take, by its hash. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LIMITED_DIGESTS);
+	__type(key, __u64);
+	__type(value, __u64);
+} limits_of_statements SEC(".maps");
+
 static __u32 statements_made;
+
+static __always_inline __u64 *own_limit_of(__u64 hash)
+{
+	return knobs.statement_limits && hash ? bpf_map_lookup_elem(&limits_of_statements, &hash) : NULL;
+}
 
 static __always_inline struct statement *statement_of(struct task_struct *task, __u64 flags)
 {
@@ -149,7 +162,7 @@ static __always_inline struct statement_sum *sum_of(struct statement *statement)
 
 	if (sum)
 		return sum;
-	if (key.hash && __sync_fetch_and_add(&statements_made, 1) >= STATEMENTS) {
+	if (key.hash && !own_limit_of(key.hash) && __sync_fetch_and_add(&statements_made, 1) >= STATEMENTS) {
 		key.hash = 0;
 		key.kind = STATEMENT_NO_ROOM;
 		statement->digested = 0;
@@ -187,7 +200,8 @@ __weak __noinline int keep_accounts(struct statement_sum *sum, struct statement 
 static __always_inline void count_statement(struct record *record, struct statement *statement,
 					    struct statement_sum *sum, __u64 ns)
 {
-	struct statement_part_sum *part = &sum->sums[knobs.slo_ns && ns >= knobs.slo_ns];
+	__u64 *own = own_limit_of(statement->key.hash), limit = own ? *own : knobs.slo_ns;
+	struct statement_part_sum *part = &sum->sums[limit && ns >= limit];
 
 	__sync_fetch_and_add(&part->count, 1);
 	__sync_fetch_and_add(&part->ns, ns);

@@ -42,10 +42,11 @@ struct perfdiag; /* the skeleton */
 #define OTHER_NAMES "(other names)"
 #define ALL_NAMES "(all names)"
 
-/* How long requests, or calls ("syscall:read"), of one name may take. */
+/* How long requests, calls ("syscall:read") or SQL statements of one name may take. */
 struct limit {
 	uint64_t ns;
-	char name[REQUEST_NAME_BYTES + 1]; /* as the recording has it */
+	char name[DIGEST_BYTES + 1];	 /* as the recording has it */
+	char statement[STATEMENT_BYTES]; /* as it was typed; "": it is none */
 };
 
 #define ASKED_BYTES 2048
@@ -162,6 +163,7 @@ uint64_t skipped_runs(struct recorder *recorder, bool of_operations);
 int limits_add(struct options *options, const char *text, uint64_t ns);
 int limits_fill(struct recorder *recorder); /* the kernel side's map */
 bool limits_of_calls(const struct options *options);
+bool limits_of_statements(const struct options *options);
 void limits_write(struct json *json, const struct options *options);
 
 /* markers.c */

@@ -152,3 +152,18 @@ def test_a_prepared_statement_has_no_text(name: str, attach: Attach) -> None:
         session.run()
         recording = recorder.stop()
     assert statements(recording)["prepared"].count == SLEEPS
+
+
+def test_a_statement_has_a_limit_of_its_own(server: Statements, attach: Attach) -> None:
+    """It is typed with literals or without; one of another text has the limit of all others."""
+    recorder = attach(server.pid, slo_names={"SELECT pg_sleep(9)": 2 * SLEEP_NS, "COMMIT": 1000 * SLEEP_NS})
+    fast, slow = (f"SELECT pg_sleep({ns / 1e9});\n" for ns in (SLEEP_NS, 3 * SLEEP_NS))
+    ask(server, f"{fast * SLEEPS}{slow * 3}SELECT 1, pg_sleep(0.3);\n")
+    recording = recorder.stop()
+    found = statements(recording)
+    assert (found["SELECT pg_sleep(?);"].count, found["SELECT pg_sleep(?);"].over_slo) == (SLEEPS + 3, 3)
+    assert found["SELECT ?, pg_sleep(?);"].over_slo == 0
+    limits = {each.name: (each.limit_ns, each.statement) for each in recording.header.options.slo_names}
+    assert limits == {"SELECT pg_sleep(?)": (2 * SLEEP_NS, True), "COMMIT": (1000 * SLEEP_NS, True)}
+    told = next(each for each in diagnose(model_of(recording)).findings if each.id == "SLO-BREACH")
+    assert told.headline == "3 of 23 SELECT pg_sleep(?); took over 100 ms"

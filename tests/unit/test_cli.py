@@ -102,7 +102,7 @@ TOO_MANY = [f"--slo=GET /{'a' * (1 + number)}=5ms" for number in range(33)]
         (["latency", "--pid", "1", "--slo", "=5ms"], "'=5ms' has no name before the ="),
         (["latency", "--pid", "1", "--slo", " =5ms"], "' =5ms' has no name before the ="),
         (["latency", "--pid", "1", "--slo", "a\nstop=5ms"], "is not a name of requests"),
-        (["latency", "--pid", "1", "--slo", "a" * 256 + "=5ms"], "is not a name of requests"),
+        (["latency", "--pid", "1", "--slo", "a" * 1001 + "=5ms"], "is not a name of requests"),
         (["latency", "--pid", "1", "--slo", "5ms", "--slo", "6ms"], "--slo is given twice without a name"),
         (["latency", "--pid", "1", "--slo", "GET /a=5ms", "--slo", "GET /a =6ms"], "--slo is given twice for 'GET /a'"),
         (["latency", "--pid", "1", *TOO_MANY], "--slo is given for 33 names"),

@@ -52,26 +52,27 @@ struct knobs {
 	__u32 has_steal_clock, has_throttled_clock; /* out, after the sweep: what this kernel keeps */
 	__u32 descendants;
 	__u32 all_stacks;
-	__u32 swept;	       /* later: the pids of the targets may be others' by now */
-	__u32 host;	       /* all tasks are followed (target/host_mode.bpf.h) */
-	__u32 left_out[2];     /* processes that are perfdiag itself, and their children; 0: none */
-	__u32 tick_stride;     /* later: of so many ticks of a CPU one takes a stack */
-	__u32 meeting;	       /* later: one that has woken up is asked for, whatever it does by now */
-	__u32 meets_later;     /* out: this kernel cannot give a record to a task that wakes */
-	__u32 sees_guests;     /* later: vm/vm_exit.bpf.c is attached, a virtual CPU's time in its guest is exact */
-	__u32 sees_requests;   /* later: connection.bpf.c is attached, both ways of a connection are seen */
-	__u32 closing;	       /* later: the window is over, what threads have is read for the last time */
-	__u32 window_open;     /* later: requests are followed from the begin of the window to its end, no longer */
-	__u32 own_limits;      /* some names have one */
-	__u32 databases;       /* later: servers of databases were recognised in the target */
-	__u32 interpreters;    /* later: some were found in the target */
-	__u32 operations;      /* calls that block are followed as operations */
-	__u32 no_names;	       /* of requests are kept */
-	__u32 sees_sql;	       /* what the target asks SQL servers for is told */
-	__u32 sees_failures;   /* later: wait/failed_call.bpf.c is attached, sleeps behind what fails are told */
-	__u32 connection_mask; /* later: see request/connection_sample.bpf.h; 0: all are followed */
-	__u32 follows_peers;   /* later: who ends waits of the target from outside is looked at, too */
-	struct group group;    /* its id also out: that of a group made anew */
+	__u32 swept;		/* later: the pids of the targets may be others' by now */
+	__u32 host;		/* all tasks are followed (target/host_mode.bpf.h) */
+	__u32 left_out[2];	/* processes that are perfdiag itself, and their children; 0: none */
+	__u32 tick_stride;	/* later: of so many ticks of a CPU one takes a stack */
+	__u32 meeting;		/* later: one that has woken up is asked for, whatever it does by now */
+	__u32 meets_later;	/* out: this kernel cannot give a record to a task that wakes */
+	__u32 sees_guests;	/* later: vm/vm_exit.bpf.c is attached, a virtual CPU's time in its guest is exact */
+	__u32 sees_requests;	/* later: connection.bpf.c is attached, both ways of a connection are seen */
+	__u32 closing;		/* later: the window is over, what threads have is read for the last time */
+	__u32 window_open;	/* later: requests are followed from the begin of the window to its end, no longer */
+	__u32 own_limits;	/* some names have one */
+	__u32 statement_limits; /* so have some SQL statements */
+	__u32 databases;	/* later: servers of databases were recognised in the target */
+	__u32 interpreters;	/* later: some were found in the target */
+	__u32 operations;	/* calls that block are followed as operations */
+	__u32 no_names;		/* of requests are kept */
+	__u32 sees_sql;		/* what the target asks SQL servers for is told */
+	__u32 sees_failures;	/* later: wait/failed_call.bpf.c is attached, sleeps behind what fails are told */
+	__u32 connection_mask;	/* later: see request/connection_sample.bpf.h; 0: all are followed */
+	__u32 follows_peers;	/* later: who ends waits of the target from outside is looked at, too */
+	struct group group;	/* its id also out: that of a group made anew */
 	__u64 marker_count;
 	struct marker markers[MARKERS]; /* sorted by address */
 };

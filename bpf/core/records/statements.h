@@ -8,6 +8,8 @@
 
 enum sql_server { SQL_POSTGRESQL = 1, SQL_MARIADB = 2, SQL_MYSQL = 3 };
 
+#define LIMITED_DIGESTS 128 /* of each statement with a limit: as two servers read it, with and without an end */
+
 /* What the client asked for, where that is not to run a statement whose text is at hand. */
 enum statement_kind {
 	STATEMENT_RUN,

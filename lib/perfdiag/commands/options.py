@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 LONGEST_NS = 366 * 86400 * 10**9
-LONGEST_NAME = 255  # more than the 64 bytes of a request that are looked at
+LONGEST_NAME = 1000  # of an SQL statement, of which 1,024 bytes are looked at; of a request 64
 SCRIPTS = ("bcc", "bpftrace", "dtrace")  # engines that run one, as in lib/recorder/script/engine.c
 MOST_OBJECTIVES = 32  # as the recorder has room for
 DEFAULT_DURATION_NS = 10 * 10**9
@@ -52,8 +52,8 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only from 
 
 
 class Objective(Duration):
-    """A limit for --slo: a time, or one for a name ("GET /upload=500ms"). Returns the name (None: all others) and
-    nanoseconds."""
+    """A limit for --slo: a time, or one for a name ("GET /upload=500ms", "COMMIT=20ms"). Returns the name (None: all
+    others) and nanoseconds."""
 
     name = "objective"
 
@@ -68,7 +68,9 @@ class Objective(Duration):
         if equals and not name.strip():
             self.fail(f"{printable(value)!r} has no name before the =", param, ctx)
         if not name.isprintable() or len(name) > LONGEST_NAME:
-            self.fail(f"{printable(name)!r} is not a name of requests such as 'GET /upload'", param, ctx)
+            self.fail(
+                f"{printable(name)!r} is not a name of requests such as 'GET /upload', or an SQL statement", param, ctx
+            )
         if not limit_ns:
             self.fail(f"{printable(value)!r}: everything takes longer than that", param, ctx)
         return name.strip() or None, limit_ns
@@ -170,7 +172,8 @@ _TARGET_OPTIONS = (
         multiple=True,
         metavar="[NAME=]TIME",
         help='Time requests, and system calls as operations, against this limit, such as 250ms. Repeatable: "GET'
-        ' /upload=2s" is for requests of that name in the report, a TIME alone for all others.',
+        ' /upload=2s" is for requests of that name in the report, "COMMIT=20ms" for an SQL statement, a TIME alone for'
+        " all others.",
     ),
     request_names_option,
     apps_option,

@@ -41,7 +41,9 @@ def _section(page: Page, title: str, what: str, found: Sequence[_Told], text: Ca
 
 
 def _text(statement: Statement) -> str:
-    return f"{statement.name}: {_times(statement)}; {_most(statement.accounts)}"
+    over, count = statement.over_slo, statement.whole.count
+    slow = f"; {share(over / count)} over the limit: {_most(statement.slowest)}" if over else ""
+    return f"{statement.name}: {_times(statement)}; {_most(statement.accounts)}{slow}"
 
 
 def _sent(statement: SqlCall | NamedCall) -> str:
@@ -56,6 +58,8 @@ def _times(statement: Statement | SqlCall | NamedCall) -> str:
     times = [f"{count(whole.count)}, {duration(statement.ns)} in all"]
     if whole.p50_ns is not None:
         times.append(f"p50 {duration(whole.p50_ns)}")
+    if whole.p90_ns is not None:
+        times.append(f"p90 {duration(whole.p90_ns)}")
     if whole.p99_ns is not None:
         times.append(f"p99 {duration(whole.p99_ns)}")
     return ", ".join([*times, f"longest {duration(whole.max_ns)}"])

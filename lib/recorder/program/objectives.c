@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How long requests, or system calls, of one name may take (--slo NAME=TIME). */
+/* How long requests, system calls or SQL statements of one name may take (--slo NAME=TIME). */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include "recorder.h"
 #include "request/command_name.h"
+#include "program/statement_limits.h"
 #include "perfdiag.skel.h"
 #include "program/syscall_table.h"
 
@@ -114,9 +115,9 @@ int limits_add(struct options *options, const char *text, uint64_t ns)
 	}
 	if (is_call(text))
 		snprintf(limit->name, sizeof(limit->name), "%s", text);
-	else
+	else if (!statement_limit_name(text, limit))
 		make_name(text, 0, limit->name);
-	if (!can_match(text, limit->name))
+	if (!*limit->statement && !can_match(text, limit->name))
 		return -EDOM;
 	for (size_t i = 0; i < options->limit_count; i++) {
 		if (strcmp(options->limits[i].name, limit->name))
@@ -134,7 +135,15 @@ int limits_add(struct options *options, const char *text, uint64_t ns)
 static bool limits_of_requests(const struct options *options)
 {
 	for (size_t i = 0; i < options->limit_count; i++)
-		if (!is_call(options->limits[i].name))
+		if (!is_call(options->limits[i].name) && !*options->limits[i].statement)
+			return true;
+	return false;
+}
+
+bool limits_of_statements(const struct options *options)
+{
+	for (size_t i = 0; i < options->limit_count; i++)
+		if (*options->limits[i].statement)
 			return true;
 	return false;
 }
@@ -181,8 +190,9 @@ int limits_fill(struct recorder *recorder)
 	for (size_t i = 0; !err && i < options->limit_count; i++) {
 		const struct limit *limit = &options->limits[i];
 
-		err = is_call(limit->name)
-			      ? set_calls(recorder, limit)
+		err = is_call(limit->name) ? set_calls(recorder, limit)
+		      : *limit->statement
+			      ? statement_limit_set(recorder, limit)
 			      : set_limit(recorder, OBJECT(OBJECT_REQUEST, make_name(limit->name, seed, name)),
 					  limit->ns);
 	}
@@ -200,6 +210,8 @@ void limits_write(struct json *json, const struct options *options)
 		json_object(json, NULL);
 		json_bytes(json, "name", options->limits[i].name, strlen(options->limits[i].name));
 		json_u64(json, "limit_ns", options->limits[i].ns);
+		if (*options->limits[i].statement)
+			json_bool(json, "statement", true);
 		json_end(json);
 	}
 	json_end(json);

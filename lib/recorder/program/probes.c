@@ -173,6 +173,7 @@ static void fill_knobs(struct recorder *recorder)
 	knobs->all_stacks = options->stacks;
 	knobs->slo_ns = options->slo_ns;
 	knobs->own_limits = options->limit_count != 0;
+	knobs->statement_limits = limits_of_statements(options);
 	knobs->no_names = options->no_request_names;
 	knobs->sees_sql = !options->no_request_names && !options->no_apps;
 	knobs->operations = options->slo_ns || limits_of_calls(options);

@@ -99,6 +99,8 @@ COUNTERS = (
     "output_lines",
 )
 
+STATEMENTS = ("SELECT ", "COMMIT")  # how limits of these begin
+
 
 class Builder(OtherLines):
     """A recording in the making; every method returns the builder."""
@@ -141,7 +143,7 @@ class Builder(OtherLines):
                 stacks=stacks,
                 slo_ns=None if slo is None else nanoseconds(slo),
                 slo_names=[
-                    schema.Objective(name=name, limit_ns=nanoseconds(limit))
+                    schema.Objective(name=name, limit_ns=nanoseconds(limit), statement=name.startswith(STATEMENTS))
                     for name, limit in (slo_names or {}).items()
                 ],
                 no_request_names=no_request_names,

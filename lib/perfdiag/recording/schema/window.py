@@ -16,7 +16,7 @@ from perfdiag.recording.schema.limits import (
     Asked,
     Because,
     Comm,
-    Object,
+    Digest,
     Reason,
     TargetComm,
     Word,
@@ -36,10 +36,11 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Objective(msgspec.Struct, frozen=True, kw_only=True):
-    """How long requests, or operations, of one name may take."""
+    """How long requests, operations or SQL statements of one name may take."""
 
-    name: Object  # as the lines exchange and operation have it
+    name: Digest  # as the lines exchange, operation and statement have it
     limit_ns: Nanoseconds
+    statement: bool = False  # of a line statement; of all servers, with ";" behind it and without
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):

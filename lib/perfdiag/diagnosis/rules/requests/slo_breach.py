@@ -6,6 +6,7 @@ from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.requests.kept_objectives import kept_operations, kept_requests
 from perfdiag.diagnosis.evidence.requests.objectives import times_operations
 from perfdiag.diagnosis.evidence.requests.slow_requests import slow_requests
+from perfdiag.diagnosis.evidence.sql.slow_statements import slow_statements
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import requests_policy
@@ -20,9 +21,9 @@ from perfdiag.recording.accounts import Kind, kind_of, phrase_of
     "SLO-BREACH",
     title="Operations took longer than their limit",
     accounts=(),
-    meaning="Requests or blocking system calls took longer than the limit given with --slo. Other findings are ranked"
-    " by the time that these slow requests lost. Where the target serves requests, a system call over a limit"
-    " without a name is no fault of its own: it may be of a thread that serves nobody.",
+    meaning="Requests, blocking system calls or SQL statements took longer than the limit given with --slo. Other"
+    " findings are ranked by the time that these slow requests lost. Where the target serves requests, a system call"
+    " over a limit without a name is no fault of its own: it may be of a thread that serves nobody.",
     measured="Operations over the limit, by name, and where exactly these spent their time. Waiting for work (poll,"
     " accept, sleep) is left out.",
     alternatives="The limit is too tight for this operation.",
@@ -34,6 +35,7 @@ def slo_breach(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each name with operations over the limit, the most broken first."""
     of_requests: list[Outcome] = [*slow_requests(model)] or [*kept_requests(model)]
     yield from of_requests
+    yield from slow_statements(model)
     if not times_operations(model):
         return
     if not model.measured("operations"):
