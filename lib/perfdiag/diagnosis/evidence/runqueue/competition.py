@@ -137,10 +137,9 @@ def named_waits(rows: list[Row], who: str, claimed: Mapping[str, int]) -> list[E
         return []
     whole = together(rows)
     short_ns = whole.sum_ns - sum(claimed.get(key, 0) for key in {row.key for row in rows})
-    left_out = (
-        f" ({duration(short_ns)} of it in waits up to 131 us, not counted)" if short_ns > whole.sum_ns / 100 else ""
-    )
-    return [waits(whole, f"waits behind {who}{left_out}")]
+    left_out = f"{duration(short_ns)} of it in waits up to {duration(runqueue_policy.handover_ns)}, which are no fault"
+    short = [Evidence(left_out, float(short_ns), "ns", "ledger")] if short_ns > whole.sum_ns / 100 else []
+    return [waits(whole, f"waits behind {who}"), *short]
 
 
 def no_competition(model: Model, id: str, who: str, ns: int, why: str = "") -> Check | Silence:

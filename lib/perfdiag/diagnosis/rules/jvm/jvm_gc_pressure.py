@@ -62,11 +62,10 @@ def pressure(model: Model) -> Iterable[Outcome]:
 def _finding(model: Model, each: Stopped) -> Finding:
     claims = each.collecting_claims()
     ns, machine = sum(claims.values()), each.machine
-    evidence = [*(collections_shown(machine) if machine else []), *each.waits()]
     full = old_part(machine) if machine else None
-    if machine and machine.old and full is not None:
-        evidence.append(pool_shown(machine.old))
-    evidence += allocation_shown(machine) if machine else []
+    evidence = [pool_shown(machine.old)] if machine and machine.old and full is not None else []
+    evidence += each.waits()
+    evidence += [*collections_shown(machine), *allocation_shown(machine)] if machine else []
     number = machine.collections if machine and not machine.is_nested else 0
     counted = f" in {number:,} collections" if number else ""
     asked = asked_stop(model, each.pid, machine.cause if machine else "")
@@ -75,13 +74,9 @@ def _finding(model: Model, each: Stopped) -> Finding:
     return conclude(
         model,
         claims,
-        headline=asked.headline if asked else f"Threads stop while the JVM collects garbage{_small(machine)}",
+        headline=asked.headline if asked else _headline(machine, full),
         claim=f"Threads waited {duration(ns)}{counted}{why}.{_state(full)}",
-        mechanism=Mechanism.STOPPED
-        if asked
-        else Mechanism.LIMIT
-        if full is not None and full >= jvm_policy.old_generation_full_share
-        else Mechanism.BUSY,
+        mechanism=Mechanism.STOPPED if asked else Mechanism.LIMIT if _is_full(full) else Mechanism.BUSY,
         departs=collecting_is_fault(model, each),
         best=Confidence.HIGH if machine else Confidence.MEDIUM,
         doubts=["" if machine else _unread(model, each.pid)],
@@ -95,6 +90,18 @@ def _finding(model: Model, each: Stopped) -> Finding:
         verify=time_under(model, "runtime.safepoint"),
         inside=True,
     )
+
+
+def _is_full(full: float | None) -> bool:
+    return full is not None and full >= jvm_policy.old_generation_full_share
+
+
+def _headline(machine: JavaMachine | None, full: float | None) -> str:
+    if full is not None and _is_full(full):
+        return (
+            f"The heap is {percent(full)} full after collections, and threads stop until the JVM has collected garbage"
+        )
+    return f"Threads stop while the JVM collects garbage{_small(machine)}"
 
 
 def _young(machine: JavaMachine | None) -> Pool | None:

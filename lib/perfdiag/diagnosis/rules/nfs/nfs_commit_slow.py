@@ -121,7 +121,7 @@ def _finding(model: Model, case: Case, claimed_ns: int) -> Finding:
     return conclude(
         model,
         use.claims(case.parts),
-        headline=busy.headline if busy else _headline(case),
+        headline=busy.headline if busy else _headline(case, local=local),
         claim=_claim(case, nfsd_part(use)),
         mechanism=Mechanism.OTHERS if not case.names else Mechanism.SLOW if case.slow else Mechanism.MANY,
         severity=fault(model, claimed_ns) if case.slow else Severity.INFO,
@@ -171,17 +171,18 @@ def _claim(case: Case, inside: float | None) -> str:
     return f"{what} on {use.name} take {each}{beyond}{nfsd}."
 
 
-def _headline(case: Case) -> str:
+def _headline(case: Case, *, local: bool) -> str:
     name = case.use.in_brief
     if not case.names:
         return f"Threads wait for safe data on {name}"
-    return f"The server of {name} commits slowly" if case.slow else f"Threads commit data on {name} too often"
+    here = ", this host," if local else ""
+    return f"The server of {name}{here} commits slowly" if case.slow else f"Threads commit data on {name} too often"
 
 
 def _remedies(use: Use, slow: bool, *, local: bool) -> list[Remedy]:
     found = [fix("commit less often: several changes per fsync or transaction; temporary files on a local disk")]
     if not slow:
         return found
-    better = fix("on the server: add a log device or power-safe write cache for the exported file system")
-    look = fix(f"on {server_of(use)}: iostat -x 1 (f_await, w_await of the exported disk)")
-    return [better, *found] if local else [look, better, *found]
+    server = "this host, which is the server" if local else server_of(use)
+    look = fix(f"on {server}: iostat -x 1 (f_await, w_await of the exported disk)")
+    return [look, fix("on the server: add a log device or power-safe write cache for the exported file system"), *found]

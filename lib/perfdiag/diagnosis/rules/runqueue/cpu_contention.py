@@ -167,7 +167,8 @@ def _headline(model: Model, rows: Sequence[Row], inferred_ns: int) -> str:
     least = next((count for count in (1, HEADED) if 2 * sum(parts[comm] for comm in ranked[:count]) > whole), 0)
     names = [_with_pid(comm, pids.get(comm, [])) for comm in ranked[:least]]
     why = ahead(model, pids[ranked[0]][0]) if least == 1 and pids.get(ranked[0]) else None
-    return f"Threads wait for a CPU used by {' and '.join(names) or 'other processes'}{f': {why[1]}' if why else ''}"
+    whose = f": {' and '.join(names)}" if names else ""
+    return f"Threads wait for a CPU that other processes use{whose}{f'; {why[1]}' if why else ''}"
 
 
 def _with_pid(comm: str, pids: Sequence[int]) -> str:
