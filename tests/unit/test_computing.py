@@ -222,3 +222,15 @@ def test_one_function_beside_a_fault_is_worth_a_word(hot: int, told: bool) -> No
         builder.stack("cpu", count=1, user=[f"f{number} (postgres)"])
     sentences = verdict(builder).sentences
     assert ("Besides, 44 % is own code in DropAllBuffers (postgres)." in sentences) is told, sentences
+
+
+def test_what_waits_for_a_cpu_computes_none_the_less() -> None:
+    """On a busy host requests that read all of /etc/passwd waited for a CPU for half of their time: no problem."""
+    builder = Builder(comm="server").thread("worker", cpu_user="1500 ms", cpu_kernel="1500 ms")
+    builder.row("runq.busy", "own:100:server", durations={"100 us": 32_000})
+    builder.stack("cpu", user=["parse (app)", *LOOKS], count=100)
+    builder.stack("cpu", kernel=["do_sys_open"], user=["open64 (libc.so.6)", *LOOKS], count=100)
+    for line in served(20, 310 * MS, {"cpu.user": 1500 * MS, "cpu.kernel": 1500 * MS, "runq.busy": 3200 * MS}):
+        builder.line(line)
+    found = verdict(builder)
+    assert found.status == "busy" and "below load (app) and serve (app), and 52 % is waiting for a CPU" in found.text

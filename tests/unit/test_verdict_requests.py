@@ -311,3 +311,11 @@ def test_what_is_unsure_stands_behind_what_is_known() -> None:
     peer = finding("NET-PEER-SLOW", {"net.receive": S}, "db answers slowly.")
     assert made(model, lock, unsure, peer).verdict.ids == ["LOCK-CONTENTION", "NET-PEER-SLOW"]
     assert made(model, lock, unsure).verdict.ids == ["LOCK-CONTENTION", "DISK-FLUSH-SLOW"]
+
+
+def test_what_is_known_of_much_of_the_time_stands_before_the_account_of_most() -> None:
+    """A login shell started eight processes a request, and "waiting at a pipe" was told."""
+    model = serving({"ipc.pipe": 1000, "wait.child": 800})
+    child = finding("PROC-CHILD-SLOW", {"wait.child": S}, "Requests start 8 processes each.", severity=Severity.INFO)
+    text = made(model, child).verdict.text
+    assert text.startswith("Requests start 8 processes each (44 % of request time). Nothing abnormal was found.")

@@ -4,7 +4,6 @@ Names become printable here, and numbers are joined; nothing is left out: a rend
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 from perfdiag import __version__
@@ -71,7 +70,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
         thresholds=thresholds.changed(),
         threads=account_tables.threads(model),
         stacks=stacks.stacks(model),
-        findings=[_finding(model, each, diagnosis.findings, config) for each in diagnosis.findings],
+        findings=[_finding(model, each, config) for each in diagnosis.findings],
         unclaimed_ns=diagnosis.unclaimed_ns,
         unclaimed_share=diagnosis.unclaimed_ns / whole_ns(model) if whole_ns(model) else 0.0,
         unclaimed=_unclaimed(model, diagnosis),
@@ -110,9 +109,7 @@ def _text(text: str) -> str:
     return printable(text, LONGEST_TEXT)
 
 
-def _finding(
-    model: Model, finding: found.Finding, findings: Sequence[found.Finding], config: Config
-) -> contract.Finding:
+def _finding(model: Model, finding: found.Finding, config: Config) -> contract.Finding:
     return contract.Finding(
         id=finding.id,
         severity=finding.severity.value,
@@ -125,7 +122,7 @@ def _finding(
             contract.Other(pid=each.pid, comm=_text(each.comm), relation=each.relation.value) for each in finding.others
         ],
         claim=_text(finding.claim + _suffered(finding)),
-        evidence=evidence(model, finding, findings),
+        evidence=evidence(model, finding),
         ruled_out=[_text(text) for text in finding.ruled_out],
         alternatives=[_text(text) for text in finding.alternatives],
         limits=[_text(text) for text in finding.limits],

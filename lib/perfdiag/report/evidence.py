@@ -1,7 +1,5 @@
 """The evidence of findings: waits of threads are joined to the time of requests, where that is the whole."""
 
-from collections.abc import Sequence
-
 from perfdiag.common.text import printable
 from perfdiag.common.units import duration
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind, Finding, account_of
@@ -10,15 +8,19 @@ from perfdiag.report import contract
 from perfdiag.report.verdict.sentences import LONGEST_TEXT
 
 _SAME = 0.9  # of the threads' waits, from which on the requests' time is the same number
+_ALL = 0.98  # of the requests' time in the accounts of a finding
 _SEVERAL = 1.5  # requests that wait at once, on average, from which on it is said
 
 
-def evidence(model: Model, finding: Finding, findings: Sequence[Finding]) -> list[contract.Evidence]:
-    """Return the evidence of one of the findings."""
-    whole = model.request_time is not None and not model.request_time.excess
+def evidence(model: Model, finding: Finding) -> list[contract.Evidence]:
+    """Return the evidence of a finding."""
+    time = model.request_time
+    own = {account_of(claim) for claim in finding.claims}
+    own_ns = sum(time.accounts.get(account, 0) for account in own) if time and not time.excess else 0
+    whole = 0 < own_ns * _ALL <= finding.claimed_ns  # what only part of the waits is for is not in all of them
     return [
         contract.Evidence(
-            text=printable(each.text + (_in_requests(each, finding, findings) if whole else ""), LONGEST_TEXT),
+            text=printable(each.text + (_in_requests(each, finding.claimed_ns) if whole else ""), LONGEST_TEXT),
             value=each.value,
             unit=each.unit,
             probe=printable(each.probe, LONGEST_TEXT),
@@ -29,14 +31,11 @@ def evidence(model: Model, finding: Finding, findings: Sequence[Finding]) -> lis
     ]
 
 
-def _in_requests(evidence: Evidence, finding: Finding, findings: Sequence[Finding]) -> str:
-    """Return how the waits of threads become the requests' time that the finding claims, where nobody shares it."""
-    if evidence.kind is not EvidenceKind.WAITS or not finding.claimed_ns:
+def _in_requests(evidence: Evidence, claimed_ns: int) -> str:
+    """Return how the waits of threads become the requests' time that their finding claims."""
+    if evidence.kind is not EvidenceKind.WAITS or not evidence.value:
         return ""
-    own = {account_of(claim) for claim in finding.claims}
-    if any(account_of(claim) in own for each in findings if each is not finding for claim in each.claims):
-        return ""
-    at_once = finding.claimed_ns / evidence.value if evidence.value else 1.0
+    at_once = claimed_ns / evidence.value
     if at_once < _SAME:
-        return f", {duration(finding.claimed_ns)} of it in requests"
+        return f", {duration(claimed_ns)} of it in requests"
     return f", {at_once:.0f} requests at once on average" if at_once >= _SEVERAL else ""

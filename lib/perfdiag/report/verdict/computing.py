@@ -16,6 +16,8 @@ from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import module_of, symbol_of
 
 MOST = 0.5  # of the time
+LEAST = 0.25  # of it, below which that is no answer
+RUNNABLE = ("runq.busy", "runq.waking")
 SHOWN = 2  # functions, or modules whose code has no names
 LONGEST_CALLERS = 60  # characters: the problem has three lines
 WORTH_NAMING = 0.05  # of all CPU samples
@@ -50,14 +52,19 @@ def computes_besides(model: Model, findings: Sequence[Finding]) -> str:
 
 def computes_in_both(model: Model) -> str:
     """Return that the target mostly computes, and below which of its functions, where neither its own code nor the
-    kernel's is most of the time, but both together are; "" otherwise, or where no function of its own is below both."""
-    both = model.share_of_requests(*CPU) if model.request_time else model.share(*CPU)
+    kernel's is most of the time, but both together are; "" otherwise, or where no function of its own is below both.
+
+    Time in which it waits for a CPU to do so is left out: there is the less of it the less it computes.
+    """
+    share_of = model.share_of_requests if model.request_time else model.share
+    both, ready = share_of(*CPU), share_of(*RUNNABLE)
     samples = _of_serving(model)
     path = [each.name for each in samples.hot_path() if each.part.share - each.part.error > MOST][:SHOWN]
-    if both < MOST or not path:
+    if both < max(LEAST, MOST * (1 - ready)) or not path:
         return ""
     whole = "request time" if model.request_time else "busy time"
-    return f"It is computing: {share(both)} of {whole} is own code and the kernel's, below {' and '.join(path)}."
+    waits = f", and {share(ready)} is waiting for a CPU" if ready > LEAST else ""
+    return f"It is computing: {share(both)} of {whole} is own code and the kernel's, below {' and '.join(path)}{waits}."
 
 
 def _of_serving(model: Model) -> CpuSamples:

@@ -24,7 +24,7 @@ from perfdiag.report.verdict.sentences import (
     told_too,
     unanswered,
 )
-from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation, outweighs, sure_first
+from perfdiag.report.verdict.situation import LEADING, MINOR, SECOND_CAUSE, Situation, outweighs, sure_first
 
 SHOWN = 3  # accounts of readers
 # Accounts in which a thread that serves a request waits, and nothing says for what.
@@ -194,7 +194,8 @@ def _no_fault(it: Requests) -> list[str]:
         return [*first, *map(told, it.profile), *([] if first else [nothing]), *it.answers, CLIENTS_LOOK]
     if not it.missed and (both := computes_in_both(it.model)):
         return [both, nothing, *it.answers, CLIENTS_LOOK]
-    return [nothing, *it.answers, it.most, CLIENTS_LOOK, *map(told, it.profile)]
+    known = [*map(told, it.profile)] if any(each.share >= MINOR for each in it.profile) else []
+    return [*known, nothing, *it.answers, it.most, CLIENTS_LOOK, *([] if known else map(told, it.profile))]
 
 
 def _larger_or_besides(it: Requests) -> list[str]:
