@@ -21,6 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 LONGEST_NS = 366 * 86400 * 10**9
+# What --app calls applications, and a report.
+APPLICATIONS = {"java": "hotspot", "mariadb": "mariadb", "mysql": "mysql", "postgresql": "postgresql"}
 LONGEST_NAME = 1000  # of an SQL statement, of which 1,024 bytes are looked at; of a request 64
 SCRIPTS = ("bcc", "bpftrace", "dtrace")  # engines that run one, as in lib/recorder/script/engine.c
 MOST_OBJECTIVES = 32  # as the recorder has room for
@@ -221,6 +223,7 @@ class Presentation:
     exit_code: bool
     path: str | None  # of a file; None: standard output
     color: str  # auto, always, never
+    apps: tuple[str, ...] = ()  # applications that must have been read
 
 
 recording_option = click.option(
@@ -247,6 +250,7 @@ def report_options(function: F) -> F:
         output: str | None,
         color: str,
         quiet: bool,
+        app: tuple[str, ...],
         **rest: Any,
     ) -> Any:
         if quiet:
@@ -254,7 +258,7 @@ def report_options(function: F) -> F:
         if output == "":
             raise UsageError("the file for the report has no name", "is a variable of a script not set?")
         path = None if output == "-" else output
-        return function(*arguments, presentation=Presentation(as_json, full, exit_code, path, color), **rest)
+        return function(*arguments, presentation=Presentation(as_json, full, exit_code, path, color, app), **rest)
 
     options: Any = presented
     for decorator in reversed(
@@ -262,6 +266,12 @@ def report_options(function: F) -> F:
             _OUTPUT,
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
             click.option("--full", is_flag=True, help="Print everything, however long it gets."),
+            click.option(
+                "--app",
+                type=click.Choice(sorted(APPLICATIONS)),
+                multiple=True,
+                help="Fail, behind the report, unless this application was recognised and read. Repeatable.",
+            ),
             click.option(
                 "--exit-code",
                 is_flag=True,

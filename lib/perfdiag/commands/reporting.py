@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Any
@@ -14,7 +14,7 @@ from rich.console import Console
 from perfdiag.capture import output_file
 from perfdiag.capture.output_file import OutFile
 from perfdiag.capture.progress import say, tell
-from perfdiag.commands.options import Presentation
+from perfdiag.commands.options import APPLICATIONS, Presentation
 from perfdiag.common import cycles
 from perfdiag.common.config import Config
 from perfdiag.common.errors import HINTS, PerfdiagError
@@ -27,6 +27,7 @@ from perfdiag.recording import reader
 from perfdiag.render import json_document, terminal
 from perfdiag.render.layout import COLUMNS, WIDEST
 from perfdiag.report import assembly
+from perfdiag.report.contract import Application
 from perfdiag.report.verdict.sentences import Kind
 
 HEIGHT = 25  # of no meaning: nothing is laid out by it
@@ -99,10 +100,22 @@ def show_model(model: Model, config: Config, to: Destination) -> int:
         to.put(json_document.pieces(made))
     else:
         to.put(lambda output: terminal.render(made, output, full=full), pager=full)
+    _demand(made.target.applications, to.presentation.apps)
     # Stopped, or waiting for a lock of a database: it is ill without time that a finding could claim.
     ill = made.verdict.kind in (Kind.CAUSE.value, Kind.CAUSES.value)
     faults = ill or any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
     return FINDINGS_STATUS if to.presentation.exit_code and faults else 0
+
+
+def _demand(found: Sequence[Application], wanted: Iterable[str]) -> None:
+    """Raise PerfdiagError if one of these applications was not recognised, or nothing could be read of it."""
+    for name in wanted:
+        of_kind = [each for each in found if each.kind == APPLICATIONS[name]]
+        if not of_kind:
+            hint = "--full shows what was, and NOT MEASURED why not; --no-apps recognises none"
+            raise PerfdiagError(f"--app {name}: none was recognised among the targets", hint)
+        if lack := next((each.lack for each in of_kind if not each.means), ""):
+            raise PerfdiagError(f"--app {name}: recognised, but not read: {lack}")
 
 
 def _pieces(content: bytes | Iterable[bytes] | Callable[[Console], None], color: str) -> Iterable[bytes]:
