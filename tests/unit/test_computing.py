@@ -234,3 +234,14 @@ def test_what_waits_for_a_cpu_computes_none_the_less() -> None:
         builder.line(line)
     found = verdict(builder)
     assert found.status == "busy" and "below load (app) and serve (app), and 52 % is waiting for a CPU" in found.text
+
+
+def test_what_the_program_asks_of_a_library_is_named_beside_its_function() -> None:
+    """SQLite's VACUUM took 60 % below the function that deletes old lines: only that one was named."""
+    builder = Builder(comm="server").thread("worker", cpu_user="2 s", cpu_kernel="2 s", runq_waking="20 ms")
+    vacuum = ["copy (libsqlite3.so.0)", "sqlite3RunVacuum (libsqlite3.so.0)", "log_out (app)"]
+    builder.stack("cpu", kernel=["ext4_write"], user=["pwrite (libc.so.6)", *vacuum], count=50)
+    builder.stack("cpu", user=vacuum, count=20).stack("cpu", user=["parse (app)", "log_out (app)"], count=30)
+    for line in served(20, 201 * MS, {"cpu.user": 2 * S, "cpu.kernel": 2 * S, "runq.waking": 20 * MS}):
+        builder.line(line)
+    assert "below log_out (app) and sqlite3RunVacuum (libsqlite3.so.0)" in verdict(builder).text

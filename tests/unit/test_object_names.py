@@ -34,6 +34,7 @@ def names() -> Names:
         ("device:254:0", "vda (254:0)"),
         ("device:8:0", "8:0"),
         ("peer:[::1]:80", "[::1]:80"),
+        ("peer:[::ffff:10.0.0.1]:80", "10.0.0.1:80"),
         ("task:7:cc1", "cc1 (7)"),
         ("task:7:", "(no name) (7)"),
         ("task:7", "(name not kept) (7)"),

@@ -17,6 +17,7 @@ _INVISIBLE = re.compile(
 LONGEST_TYPED = 500  # characters: of four bytes each they fit into ASKED_BYTES of the recorder
 NO_NAME = "(no name)"  # of a process or thread that gave itself an empty one
 NAME_NOT_KEPT = "(name not kept)"  # it has one, which found no room in the recording
+_MAPPED = "[::ffff:"  # how an IPv4 address begins that an IPv6 socket has
 
 
 def printable(name: str | bytes, limit: int = 200) -> str:
@@ -72,3 +73,9 @@ def typed(words: Sequence[str]) -> str:
         quoted.pop()
         text = " ".join([*quoted, "..."])
     return text
+
+
+def endpoint(text: str) -> str:
+    """Return an address and port as people write it: of an IPv6 socket with an IPv4 address, "[::ffff:10.0.0.1]:80",
+    that is "10.0.0.1:80"."""
+    return text.removeprefix(_MAPPED).replace("]", "", 1) if text.startswith(_MAPPED) else text

@@ -8,7 +8,7 @@ import contextlib
 import re
 from collections.abc import Callable
 
-from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME, printable
+from perfdiag.common.text import NAME_NOT_KEPT, NO_NAME, endpoint, printable
 from perfdiag.common.units import size
 from perfdiag.facts.host_facts import Facts
 from perfdiag.model.guest import exit_names
@@ -163,7 +163,7 @@ STOPPED_BY = {
 # The kinds of objects that name themselves, without the facts of the recording.
 _WORDS: dict[str, Callable[[str], str | None]] = {
     "stop": lambda rest: STOPPED_BY.get(f"stop:{rest}"),
-    "peer": str,
+    "peer": endpoint,
     "function": "{}()".format,
     "syscall": "{}()".format,
     "port": "port {}".format,

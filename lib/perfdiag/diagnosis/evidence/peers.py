@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.text import endpoint
 from perfdiag.diagnosis.rule import LOST_ANSWERS, LOST_PACKETS, OtherCause
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.texts import number, words_of
@@ -40,7 +41,7 @@ class Peer:
         return self.port == 0
 
     def __str__(self) -> str:
-        name = f"{self.address}:{self.port}"
+        name = endpoint(f"{self.address}:{self.port}")
         return f"name server {name}" if self.port == DNS_PORT else name
 
 

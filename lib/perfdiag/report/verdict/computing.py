@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import duration, first_of, plural, share
+from perfdiag.diagnosis.evidence.cpu.call_path import cpu_path
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
 from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
@@ -59,12 +60,21 @@ def computes_in_both(model: Model) -> str:
     share_of = model.share_of_requests if model.request_time else model.share
     both, ready = share_of(*CPU), share_of(*RUNNABLE)
     samples = _of_serving(model)
-    path = [each.name for each in samples.hot_path() if each.part.share - each.part.error > MOST][:SHOWN]
+    path = _path(samples)
     if both < max(LEAST, MOST * (1 - ready)) or not path:
         return ""
     whole = "request time" if model.request_time else "busy time"
     waits = f", and {share(ready)} is waiting for a CPU" if ready > LEAST else ""
     return f"It is computing: {share(both)} of {whole} is own code and the kernel's, below {' and '.join(path)}{waits}."
+
+
+def _path(samples: CpuSamples) -> list[str]:
+    """Return the functions below which most samples stand: the program's own, and what that asks of a library where
+    most are below this, too."""
+    deep = [step for step in cpu_path(samples) if step.share > MOST][:SHOWN]
+    if len(deep) == SHOWN:
+        return [plain(deep[0].names[-1]), plain(deep[1].names[0])]
+    return [each.name for each in samples.hot_path() if each.part.share - each.part.error > MOST][:SHOWN]
 
 
 def _of_serving(model: Model) -> CpuSamples:
