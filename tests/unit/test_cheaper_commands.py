@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfdiag.diagnosis.evidence.requests.cheaper_commands import instead_of
+from perfdiag.diagnosis.evidence.requests.cheaper_commands import fewer_commands, instead_of
 
 from unit.support import Builder
 from unit.support.exchanges import served
@@ -14,6 +14,12 @@ from unit.support.queued_requests import HANDLER, requests
 def test_a_command_that_another_one_replaces() -> None:
     assert instead_of("SAVE").startswith("use BGSAVE instead of SAVE")
     assert instead_of("GET") == instead_of("") == instead_of("GET /report") == ""
+
+
+def test_of_a_command_that_nothing_replaces_there_are_fewer() -> None:
+    assert fewer_commands("PFCOUNT").startswith("send PFCOUNT less often, or for less data")
+    assert fewer_commands("KEYS") == instead_of("KEYS")
+    assert fewer_commands("GET /") == fewer_commands("SELECT ?") == fewer_commands("") == ""
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,18 @@ _INSTEAD = {
     "SAVE": "BGSAVE",
     "SMEMBERS": "SSCAN",
 }
+_WHO = "redis-cli client list shows each client's last command"
 
 
 def instead_of(command: str) -> str:
     """Return "use BGSAVE instead of SAVE (redis-cli client list shows who sends it)"; "" of any other command."""
     other = _INSTEAD.get(command)
-    return f"use {other} instead of {command} (redis-cli client list shows each client's last command)" if other else ""
+    return f"use {other} instead of {command} ({_WHO})" if other else ""
+
+
+def fewer_commands(name: str) -> str:
+    """Return what helps against a command that its server computes for; "" of requests of another kind. Who runs a
+    database changes what is asked of it, not its code."""
+    if not name.isupper() or not name.isalnum():
+        return ""
+    return instead_of(name) or f"send {name} less often, or for less data ({_WHO})"

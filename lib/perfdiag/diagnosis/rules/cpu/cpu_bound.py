@@ -10,6 +10,8 @@ from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, functions_evidence
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less
+from perfdiag.diagnosis.evidence.requests.cheaper_commands import fewer_commands
+from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
 from perfdiag.diagnosis.evidence.requests.unasked_sends import Unasked, mostly_unasked
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject, who_computes
 from perfdiag.diagnosis.frame import conclude
@@ -95,7 +97,8 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         top += f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {part} in {own}.{top}"
-    remedies = [fix(f"{cheaper(model, samples)}, or use {_cpus(model)}")]
+    command = computed_for(model, fewest_names=1)
+    remedies = [fix(f"{fewer_commands(command) or cheaper(model, samples)}, or use {_cpus(model)}")]
     if garbage:
         remedies.insert(0 if collects else 1, garbage.remedy)
     return conclude(
