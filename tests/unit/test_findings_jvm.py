@@ -11,9 +11,11 @@ from perfdiag.recording import schema
 
 from unit.support.exchanges import exchange, latency, unread
 from unit.support.judging import check, finding, findings, outcomes, silence
-from unit.support.jvm import BARRIER, MIB, PATH, VM_THREAD, S, counters, java
+from unit.support.jvm import BARRIER, MIB, OPERATION, PATH, VM_THREAD, S, counters, java
 from unit.support.recording import Builder
 from unit.test_stopped_threads import ENTERS, MONITOR, PARKED
+
+ASKS = ["_ZN15VM_GC_Operation13doit_prologueEv (libjvm.so)"]
 
 ALLOCATION = "JVM-ALLOCATION-RATE"
 PRESSURE, EXHAUSTED, METASPACE, SLOW = "JVM-GC-PRESSURE", "JVM-HEAP-EXHAUSTED", "JVM-METASPACE", "JVM-SAFEPOINT-SLOW"
@@ -113,6 +115,18 @@ def test_threads_that_stop_late() -> None:
     assert found.severity is Severity.WARNING and found.claims == {SAFEPOINT: 2 * S}
     assert finding(java(NONE, late, "1500 ms").thread("b", runq_busy="2 s").model(), SLOW).severity is Severity.INFO
     assert check(java(NONE, counters(young=10, young_ns=S), "1 s").model(), SLOW).number == 0
+
+
+def test_who_asks_for_a_collection_waits_for_the_last_thread_too() -> None:
+    """All allocating threads wait for the collection that they asked for, and that is late: it took 1 % of the stop."""
+    builder = java(NONE, counters(young=10, young_ns=S // 100, reaching_ns=S - S // 100), "100 ms")
+    for tid in (103, 104, 105):
+        builder.thread(f"allocator-{tid}", tid=tid, rest="cpu.user")
+        builder.row(PARKED, OPERATION, "900 ms", count=9, waker_tid=VM_THREAD)
+        builder.stack("wait", PARKED, tid=tid, object=OPERATION, user=ASKS, weight="900 ms")
+    first = diagnose(builder.model()).findings[0]
+    assert first.id == SLOW and first.severity is Severity.WARNING
+    assert first.claimed_ns == pytest.approx(0.99 * 2.9 * S)
 
 
 def test_stops_that_are_for_no_collection() -> None:

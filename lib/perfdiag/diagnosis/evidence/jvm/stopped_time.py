@@ -57,6 +57,10 @@ class Stopped:
         part = max(0.0, self.collecting_part)
         return found | _claims(self.for_safepoint, part)
 
+    def reaching_claims(self) -> dict[Claim, int]:
+        """Return the time that went by until all threads had stopped: who asks for a collection waits for it, too."""
+        return _claims([*self.for_safepoint, *self.for_collection], self.reaching_part)
+
     def claims(self, part: float) -> dict[Claim, int]:
         """Return that part of the time that threads were stopped."""
         return _claims(self.for_safepoint, part)

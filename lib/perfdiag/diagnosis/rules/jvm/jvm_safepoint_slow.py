@@ -45,7 +45,7 @@ def slow(model: Model) -> Iterable[Outcome]:
         if machine is None or machine.stopped_ns is None or not machine.window_ns:
             continue
         judged = max(judged or 0.0, each.reaching_part)
-        claims = each.claims(each.reaching_part)
+        claims = each.reaching_claims()
         if each.reaching_part >= jvm_policy.safepoint_late_share and worth(model, sum(claims.values())):
             late = True
             yield _late(model, each, machine, claims)
