@@ -4,9 +4,9 @@
 
 Writes bench.txt and bench.json.  It needs root, some minutes and a quiet machine; it is no test and never fails on a
 figure.  Sections: switches, throughput, idle, start, memory, programs, scale, waking,
-requests, guest (in an emulated machine of the lab), tools (the scripts of tools/ that TOOLS names, or all), dtrace
-(those of dtrace/, likewise), witnesses (other people's tools in an emulated machine; the questions that WITNESSES
-names, or all).
+requests, applications, guest (in an emulated machine of the lab), tools (the scripts of tools/ that TOOLS names, or
+all), dtrace (those of dtrace/, likewise), witnesses (other people's tools in an emulated machine; the questions that
+WITNESSES names, or all).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "lib")]
 
 from bench import (  # noqa: E402
+    applications,
     guest,
     idle,
     memory,
@@ -54,6 +55,7 @@ SECTIONS: dict[str, Callable[[Context], Iterator[Row]]] = {
     "scale": scale.rows,
     "waking": waking.rows,
     "requests": requests.rows,
+    "applications": applications.rows,
     "guest": guest.rows,
     "tools": tools.rows,
     "dtrace": tools.rows_for_dtrace,

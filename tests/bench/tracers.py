@@ -25,12 +25,15 @@ PERF = shutil.which("perf")
 
 
 @contextlib.contextmanager
-def perfdiag(pids: Sequence[int], *, only: bool = False, max_cost_percent: int | None = None) -> Iterator[Recorder]:
+def perfdiag(
+    pids: Sequence[int], *, only: bool = False, max_cost_percent: int | None = None, apps: bool = True
+) -> Iterator[Recorder]:
     """The recorder, through its control socket; killed afterwards, its recording thrown away."""
-    budget = [] if max_cost_percent is None else [f"max-cost {max_cost_percent * 10_000}"]
+    first = [] if max_cost_percent is None else [f"max-cost {max_cost_percent * 10_000}"]
+    first += [] if apps else ["no-apps"]
     with (
         tempfile.TemporaryDirectory() as directory,
-        Recorder(pids, Path(directory) / "recording", only=only, first=budget) as recorder,
+        Recorder(pids, Path(directory) / "recording", only=only, first=first) as recorder,
     ):
         yield recorder
 

@@ -13,7 +13,7 @@ from live.support.servers_root import entered, need_server
 from live.support.workload import ROOT, Workload
 
 CLASSES = ROOT / "build" / "tests" / "classes"
-_OF_JDK_8 = ("Collections", "Pressure")  # what they call is there
+_OF_JDK_8 = ("Allocates", "Collections", "Pressure")  # what they call is there
 SERIAL = ("-XX:+UseSerialGC", "-Xmx128m")
 
 

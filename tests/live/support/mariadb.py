@@ -33,8 +33,9 @@ class MariaStatements:
             install, serve = self._commands(folder)
             subprocess.run(install, check=True, capture_output=True)
             self.pid = stack.enter_context(running([*serve, "--skip-networking"])).pid
+            self.socket = f"{folder}/socket"
             self._client = _functions()
-            self._session = self._connected(f"{folder}/socket".encode())
+            self._session = self._connected(self.socket.encode())
             stack.callback(self._client.mysql_close, self._session)
             self._prepared = self._prepare() if prepared else None
             self._stack = stack.pop_all()
