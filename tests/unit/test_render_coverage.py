@@ -48,6 +48,12 @@ def test_what_nobody_could_look_for_is_told_in_words() -> None:
     lines = last(whole, Page(80)).fold([0, 1])
     told = folded("\n".join(line.plain for line in lines))
     assert told == "NOT MEASURED whether requests wait for their turn to call a peer and 1 more: --full"
+    together = NotMeasured(
+        what="both", reason="nobody asked", fix="", ids=[each.ids[0] for each in silent], matters=True
+    )
+    whole = msgspec.structs.replace(whole, not_measured=[*silent, together])
+    told = folded("\n".join(line.plain for line in last(whole, Page(80)).fold([0, 1, 2])))
+    assert told.endswith(" and 3 more: --full"), "counted once"
 
 
 def test_trust_is_a_line_at_the_end_unless_there_is_something_wrong() -> None:

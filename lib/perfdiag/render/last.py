@@ -52,26 +52,27 @@ def _bold(line: Text, label: str) -> Text:
     return line
 
 
-def _would_tell(item: NotMeasured, *, brief: bool = False) -> str:
-    """Return what would be known: for rules without an answer, what they find; in `brief` the shortest of that."""
-    titles = [f"whether {RULES[id].title[:1].lower()}{RULES[id].title[1:]}" for id in item.ids if id in RULES]
-    return first_of(sorted(titles, key=len) if brief else titles, 1 if brief else _TITLES) or item.what
+def _would_tell(item: NotMeasured) -> list[str]:
+    """Return what would be known: for rules without an answer, what each of them finds."""
+    return [f"whether {RULES[id].title[:1].lower()}{RULES[id].title[1:]}" for id in item.ids if id in RULES] or [
+        item.what
+    ]
 
 
 def _as_fit(items: Sequence[NotMeasured], first: str, page: Page) -> list[Text]:
     """Return the line of what as many of these as it has room for would tell, and how many more there are; if it has
     none for one, the shortest in two."""
-    whats = list(map(_would_tell, items))
+    whats = [what for item in items for what in _would_tell(item)]
     lines = (f"{first}{first_of(whats, number)}{_FULL}" for number in range(len(whats), 0, -1))
     if whole := next((line for line in lines if cell_len(line) <= page.width), ""):
         return [Text(whole)]
-    shortest = sorted((_would_tell(item, brief=True) for item in items), key=len)
-    return page.wrapped(f"{first_of(shortest, 1)}{_FULL}", first=first, limit=2)
+    return page.wrapped(f"{first_of(sorted(whats, key=len), 1)}{_FULL}", first=first, limit=2)
 
 
 def _missing(item: NotMeasured, page: Page, first: str) -> list[Text]:
     """Return what would be known, and the command or place that shows it, or else why not."""
-    lines = page.wrapped(f"{_would_tell(item)}: {item.fix or item.reason}", first=first, rest=" " * len(first), limit=3)
+    would_tell = first_of(_would_tell(item), _TITLES)
+    lines = page.wrapped(f"{would_tell}: {item.fix or item.reason}", first=first, rest=" " * len(first), limit=3)
     return [_bold(lines[0], first), *lines[1:]]
 
 
