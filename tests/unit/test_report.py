@@ -69,6 +69,7 @@ def test_that_names_of_requests_are_not_kept_is_said() -> None:
         ({"slo_names": {"GET /a": "2 s"}}, "perfdiag latency --pid 100 --slo 'GET /a=2s'"),
         ({"no_request_names": True}, "perfdiag latency --pid 100 --no-request-names"),
         ({"asked": "-- make", "slo": "2 s"}, "perfdiag latency --slo 2s -- make"),
+        ({"asked": "-- tar ..."}, "perfdiag latency -- tar ..."),
         ({"asked": "-- make", "descendants": False}, "perfdiag latency --only -- make"),
         ({"asked": "--name \x1b[31m -- "}, "perfdiag latency --name '\\x1b[31m' --"),
         ({"asked": "--name 'a -- b'", "slo": "2 s"}, "perfdiag latency --name 'a -- b' --slo 2s"),

@@ -226,7 +226,8 @@ time.sleep(60)
         (Wanted(cgroup="/sys/fs/cgroup/batch.slice", only=True), "--cgroup /sys/fs/cgroup/batch.slice"),
         (Wanted(unit="nginx.service"), "--unit nginx.service"),
         (Wanted(container="web"), "--container web"),
-        (Wanted(command=("tar", "xf", "secret.tar")), "-- tar"),
+        (Wanted(command=("tar", "xf", "secret.tar")), "-- tar ..."),
+        (Wanted(command=("make",)), "-- make"),
     ],
 )
 def test_a_selector_is_shown_as_it_was_given(wanted: Wanted, words: str) -> None:

@@ -56,9 +56,10 @@ class Wanted:
 
     @property
     def words(self) -> str:
-        """The selector as typed in a shell, safe to print: "--port 5432", "-- tar"."""
+        """The selector as typed in a shell, safe to print: "--port 5432", "-- tar ..."."""
         if self.command:
-            return typed(["--", self.command[0]])
+            arguments = " ..." if len(self.command) > 1 else ""  # left out: they can contain a secret
+            return typed(["--", self.command[0]]) + arguments
         given = [("pid", pid) for pid in self.pids[:SHOWN_PIDS]]
         given += [(name, value) for name in SELECTORS if (value := getattr(self, name)) is not None]
         return typed([word for name, value in given for word in (f"--{name}", str(value))])
