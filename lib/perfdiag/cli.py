@@ -118,7 +118,7 @@ def _run() -> int:
         return error.exit_status
     except click.UsageError as error:
         message = printable(" ".join(error.format_message().split()), MESSAGE_LIMIT)
-        explain(message, f"{error.ctx.command_path if error.ctx else 'perfdiag'} --help")
+        explain(message, _usage_hint(error))
         return WRONG_USAGE
     except SystemExit:
         if sys.stdout is stdout:
@@ -135,6 +135,14 @@ def _run() -> int:
             raise
         _explain(*_unexpected(error))
         return 1
+
+
+def _usage_hint(error: click.UsageError) -> str:
+    """Return where to read how the command is used."""
+    named = [word for word in sys.argv[1:2] if word in COMMANDS]  # an option without its value has no context
+    if isinstance(error, click.NoSuchOption) and not named:
+        return "options stand behind a command, as in perfdiag latency --pid 4121; perfdiag --help lists the commands"
+    return f"{error.ctx.command_path if error.ctx else ' '.join(['perfdiag', *named])} --help"
 
 
 def _unexpected(error: Exception) -> tuple[str, str]:

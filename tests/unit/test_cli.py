@@ -25,6 +25,7 @@ def test_version_and_help() -> None:
     told = run("--help")
     assert told.returncode == 0
     assert [line.split()[0] for line in told.stdout.split("Commands:\n")[1].splitlines()] == list(cli.COMMANDS)
+    assert "..." not in told.stdout.split("Commands:\n")[1], "the summary of a command is whole"
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)
@@ -133,6 +134,18 @@ def test_wrong_usage_is_one_line_and_a_hint(arguments: list[str], said: str) -> 
     assert second.startswith("HINT: ") and rest == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["latency", "--pid"], "perfdiag latency --help"),
+        (["report", "x", "--color"], "perfdiag report --help"),
+        (["--pid", "1"], "options stand behind a command, as in perfdiag latency --pid 4121"),
+    ],
+)
+def test_a_hint_tells_where_the_option_belongs(arguments: list[str], hint: str) -> None:
+    assert f"HINT: {hint}" in run(*arguments).stderr
+
+
 def test_a_pid_without_its_option_is_recognised() -> None:
     assert "HINT: --pid 1234 measures that process" in run("latency", "1234").stderr
     assert "HINT: to measure a command: -- ls" in run("latency", "ls", "-l").stderr
@@ -195,7 +208,7 @@ def test_completion_completes() -> None:
         told = run(_PERFDIAG_COMPLETE="bash_complete", COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1))
         return [line.split(",")[1] for line in told.stdout.splitlines() if line]
 
-    assert complete("perfdiag", "la") == ["latency"]
+    assert complete("perfdiag", "la") == complete("perfdiag", "help", "la") == ["latency"]
     assert {"--pid", "--port", "--duration"} <= set(complete("perfdiag", "latency", "--"))
     assert str(os.getpid()) in complete("perfdiag", "latency", "--pid", str(os.getpid())[:-1])
     own = Path("/proc/self/comm").read_text().strip()

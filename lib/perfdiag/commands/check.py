@@ -20,7 +20,7 @@ WIDTH = 80
 TIMEOUT_S = 60.0
 
 
-@click.command("check")
+@click.command("check", short_help="Show what can be measured on this host.")
 def command() -> None:
     """Show what can be measured on this host, what cannot, why, and the remedy.
 

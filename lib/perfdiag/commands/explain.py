@@ -17,7 +17,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return findings + (accounts if incomplete else [])
 
 
-@click.command("explain")
+@click.command("explain", short_help="Explain a finding or an account.")
 @click.argument("finding_id", metavar="[FINDING-ID]", required=False, shell_complete=_complete)
 @click.option("--thresholds", is_flag=True, help="List the thresholds that findings are judged by, with their reasons.")
 def command(finding_id: str | None, thresholds: bool) -> None:

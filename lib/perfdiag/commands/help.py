@@ -1,10 +1,17 @@
 """perfdiag help: the same as --help of a command."""
 
 import click
+from click.shell_completion import CompletionItem
 
 
-@click.command("help")
-@click.argument("name", metavar="[COMMAND]", required=False)
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    commands = ctx.find_root().command
+    assert isinstance(commands, click.Group), "it is a command of a group"
+    return [CompletionItem(name) for name in commands.list_commands(ctx) if name.startswith(incomplete)]
+
+
+@click.command("help", short_help="Print what a command does, and its options.")
+@click.argument("name", metavar="[COMMAND]", required=False, shell_complete=_complete)
 @click.pass_context
 def command(ctx: click.Context, name: str | None) -> None:
     """Print what COMMAND does and its options, like COMMAND --help; without COMMAND, list the commands."""

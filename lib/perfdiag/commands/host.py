@@ -32,7 +32,7 @@ PATIENCE_S = 30.0  # with a pipe; a journal that is searched from disk may need 
 DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 
 
-@click.command("host")
+@click.command("host", short_help="Record all tasks of a host, or explain its past OOM kills.")
 @click.option(
     "-d",
     "--duration",

@@ -11,7 +11,7 @@ from perfdiag.commands.options import TargetCommand, quiet_option, target_option
 from perfdiag.common.text import typed_path
 
 
-@click.command("record", cls=TargetCommand)
+@click.command("record", cls=TargetCommand, short_help="Record a live process into a file.")
 @click.option(
     "-o",
     "--output",

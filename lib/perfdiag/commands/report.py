@@ -22,7 +22,7 @@ MOST_FILES = 2
 PATIENCE_S = 2.0  # before it is said what is waited for: a recorder says its first line sooner
 
 
-@click.command("report")
+@click.command("report", short_help="Report what a recording says, on any machine.")
 @click.argument("paths", metavar="FILE [FILE]", nargs=-1, required=True, shell_complete=candidates.files)
 @report_options
 def command(paths: tuple[str, ...], presentation: Presentation) -> int:
