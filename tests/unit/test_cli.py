@@ -219,7 +219,11 @@ def test_completion_completes() -> None:
         assert hostile.stdin and hostile.stdout and hostile.stdout.readline()
         assert complete("perfdiag", "latency", "--name", "zq") == [], "bash would run it"
         assert complete("perfdiag", "latency", "--pid", "zq") == [str(hostile.pid)]
-    assert "DISK-FLUSH-SLOW" in complete("perfdiag", "explain", "disk-f")
+    assert complete("perfdiag", "explain", "disk-flush") == [
+        "DISK-FLUSH-SLOW",
+        "DISK-FLUSHES-HELD-UP",
+        "DISK-FLUSHES-MANY",
+    ]
     for words in (("report",), ("latency", "--record"), ("host", "--log"), ("record", "-o")):
         told = run(
             _PERFDIAG_COMPLETE="bash_complete",

@@ -12,7 +12,9 @@ from perfdiag.recording.accounts import ACCOUNTS
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from perfdiag.diagnosis.rules import RULES  # here, because only completion needs it
 
-    findings = [CompletionItem(id, help=RULES[id].title) for id in sorted(RULES) if id.startswith(incomplete.upper())]
+    titles = {id: rule.title for id, rule in RULES.items()}
+    titles |= {name: rule.title for rule in RULES.values() for name in rule.names.values()}
+    findings = [CompletionItem(id, help=titles[id]) for id in sorted(titles) if id.startswith(incomplete.upper())]
     accounts = [CompletionItem(each.name, help=each.meaning) for each in ACCOUNTS if each.name.startswith(incomplete)]
     return findings + (accounts if incomplete else [])
 
