@@ -265,13 +265,14 @@ def report_options(function: F) -> F:
         (
             _OUTPUT,
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
-            click.option("--full", is_flag=True, help="Print everything, however long it gets."),
             click.option(
                 "--app",
                 type=click.Choice(sorted(APPLICATIONS)),
+                metavar="|".join(sorted(APPLICATIONS)),
                 multiple=True,
                 help="Fail, behind the report, unless this application was recognised and read. Repeatable.",
             ),
+            click.option("--full", is_flag=True, help="Print everything, however long it gets."),
             click.option(
                 "--exit-code",
                 is_flag=True,
