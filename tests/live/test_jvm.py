@@ -12,7 +12,7 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.facts.host_facts import Facts
-from perfdiag.facts.jvm import HotSpot
+from perfdiag.facts.jvm import Counters, HotSpot
 from perfdiag.recording import schema
 
 from live.support.fixtures import Attach, Cleanup
@@ -23,6 +23,7 @@ from unit.support.waiting import until
 
 pytestmark = [pytest.mark.may_skip("java"), pytest.mark.timeout(120)]
 COLLECTORS = ("Serial", "Parallel", "G1", "Z", "Shenandoah")
+NUMBERED = ("Serial", "Parallel")  # each of their collections is one pause
 LIVE_KIB, THREADS = 20_000, 3
 OBJECTS, COUNT = 4_000_000, 7
 LONG_NS, HAND_OVER_NS = 20_000_000, 1_000_000
@@ -51,6 +52,10 @@ def machine_of(recording: Recording, java: Compiled) -> HotSpot | None:
     return Facts.parse(recording.of(schema.Fact)).java_machines.get(java.pid)
 
 
+def collections(read: Counters) -> int:
+    return sum(read.numbers[f"sun.gc.collector.{kind}.invocations"] for kind in (0, 1))
+
+
 def offers(java: str, collector: str) -> bool:
     """Return whether that virtual machine has this collector: some builds leave some out."""
     return os.spawnlp(os.P_WAIT, java, java, f"-XX:+Use{collector}GC", "-Xlog:disable", "-version") == 0
@@ -72,7 +77,9 @@ def test_stops_agree_with_the_log(collector: str, cleanup: Cleanup, attach: Atta
             print(f"{java} has no {collector}")
             continue
         log.unlink(missing_ok=True)
-        running = started(cleanup, f"-XX:+Use{collector}GC", f"-Xlog:safepoint:file={log}:none:filecount=0", java=java)
+        running = started(
+            cleanup, f"-XX:+Use{collector}GC", f"-Xlog:safepoint,gc:file={log}:none:filecount=0", java=java
+        )
         found = machine_of(recorded(running, attach), running)
         assert found and found.begin and found.end and found.end.way == "memory", java
         first, last = (each.numbers[NAME.format("safepoints")] for each in (found.begin, found.end))
@@ -86,6 +93,10 @@ def test_stops_agree_with_the_log(collector: str, cleanup: Cleanup, attach: Atta
         reaching, whole = ([each[n] for each in stops] for n in (0, 1))
         assert reaching_ns == pytest.approx(sum(reaching), rel=0.02, abs=longest_reaching), java
         assert reaching_ns + stopped_ns == pytest.approx(sum(whole), rel=0.02, abs=longest), java
+        if collector in NUMBERED:
+            pauses = [int(number) for number in re.findall(r"GC\((\d+)\) Pause", log.read_text())]
+            first, last = (collections(each) for each in (found.begin, found.end))
+            assert pauses[first:last] == list(range(first, last)), f"{java}: every collection there, none twice"
 
 
 @pytest.mark.parametrize("options", [("-XX:+PerfDisableSharedMem",), ("-XX:-UseCompressedOops",)])

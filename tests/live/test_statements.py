@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from collections.abc import Iterator
 
@@ -152,6 +153,44 @@ def test_a_prepared_statement_has_no_text(name: str, attach: Attach) -> None:
         session.run()
         recording = recorder.stop()
     assert statements(recording)["prepared"].count == SLEEPS
+
+
+MIB = 1 << 20
+HOSTILE = (
+    f"SELECT LENGTH('{'x' * MIB}'), '{MARKER}' FROM dual".encode(),
+    f"SELECT '{MARKER}', LENGTH('".encode() + bytes(range(1, 39)) + bytes(range(40, 92)) + b"') FROM dual",
+    b"SELECT LENGTH('\xff\xfe\xc3" + MARKER.encode() + b"') FROM dual",
+    b"\x80\xff\x00\x01 " + MARKER.encode(),
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=["a MiB", "binary", "no UTF-8", "garbage"])
+def test_hostile_statements_are_counted_and_nothing_of_them_kept(text: bytes, attach: Attach) -> None:
+    need_mysql("mariadb")
+    with MariaStatements("SELECT 1", SLEEPS) as session:
+        session.text = text
+        recorder = attach(session.pid)
+        for _ in range(SLEEPS):
+            with contextlib.suppress(RuntimeError):  # the server refuses what is no SQL
+                session.ask()
+        session.ping()
+        recording = recorder.stop()
+    found = [line for line in recording.of(schema.Statement) if line.kind == "run"]
+    assert sum(line.count for line in found) == SLEEPS and not recording.footer.lost["statements_full"]
+    for line in found:
+        check_sums(line)
+    assert MARKER.encode() not in recording.path.read_bytes()
+
+
+def test_each_statement_is_counted_where_threads_come_from_a_pool(attach: Attach) -> None:
+    need_mysql("mariadb")
+    with MariaStatements("SELECT 1 FROM dual", COUNT, options=("--thread-handling=pool-of-threads",)) as session:
+        recorder = attach(session.pid)
+        session.run()
+        recording = recorder.stop()
+    line = statements(recording)["SELECT ? FROM dual"]
+    assert line.count == COUNT
+    check_sums(line)
 
 
 def test_a_statement_has_a_limit_of_its_own(server: Statements, attach: Attach) -> None:

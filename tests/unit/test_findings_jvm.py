@@ -129,6 +129,12 @@ def test_who_asks_for_a_collection_waits_for_the_last_thread_too() -> None:
     assert first.claimed_ns == pytest.approx(0.99 * 2.9 * S)
 
 
+def test_a_pause_of_more_nanoseconds_than_32_bits_hold() -> None:
+    found = finding(java(counters(**FULL), counters(full=1, full_ns=5 * S, **FULL), "5 s").model(), PRESSURE)
+    assert found.claims == {SAFEPOINT: 10 * S}
+    assert 5e9 in [each.value for each in found.evidence], "in one stop"
+
+
 def test_stops_that_are_for_no_collection() -> None:
     found = finding(java(NONE, counters(young=1, young_ns=S // 100, stops=100, more_ns=S), "1 s").model(), SLOW)
     assert found.mechanism is Mechanism.MANY and found.claims == {SAFEPOINT: round(2 * S * 0.99)}

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,14 +26,14 @@ CLIENT = "libmariadb.so.3"
 class MariaStatements:
     """A server that is ready, and what its session will ask; `pid` is that of the server."""
 
-    def __init__(self, text: str, count: int, *, prepared: bool = False) -> None:
+    def __init__(self, text: str, count: int, *, prepared: bool = False, options: Sequence[str] = ()) -> None:
         """A prepared statement is prepared at the start, once; each run of it then speaks another protocol."""
         self.text, self.count = text.encode(), count
         with contextlib.ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perfdiag-mariadb-")))
             install, serve = self._commands(folder)
             subprocess.run(install, check=True, capture_output=True)
-            self.pid = stack.enter_context(running([*serve, "--skip-networking"])).pid
+            self.pid = stack.enter_context(running([*serve, "--skip-networking", *options])).pid
             self.socket = f"{folder}/socket"
             self._client = _functions()
             self._session = self._connected(self.socket.encode())
