@@ -34,6 +34,7 @@ from perfdiag.model.waits.futexes import Futexes
 from perfdiag.model.waits.idle_pipes import idle_pipes
 from perfdiag.model.waits.peer_waits import peer_waits
 from perfdiag.model.waits.receiving_calls import Receiving
+from perfdiag.model.waits.statement_locks import without_later_statements
 from perfdiag.model.waits.turns_to_receive import turns_to_receive
 from perfdiag.model.waits.wait_chains import Chain, chains_of
 from perfdiag.recording import schema
@@ -227,7 +228,7 @@ def _chains(recording: Recording, futexes: Futexes, receiving: Receiving, names:
         return futexes.stopped(line.pid) if futexes.stops.is_root(line) else None
 
     pids = {line.tid: line.pid for line in recording.threads.values()}
-    return chains_of(recording.because, pids, booked, names.resolve, stopped_by)
+    return chains_of(without_later_statements(recording), pids, booked, names.resolve, stopped_by)
 
 
 def _files_flushed(recording: Recording, names: object_names.Names) -> list[FileFlush]:

@@ -11,6 +11,7 @@ from perfdiag.model.stacks.symbols import WAITS_FOR_ROOM, symbol_of
 from perfdiag.model.waits.futex_waiters import brief, exclusive, sibling, woken_by_own_process
 from perfdiag.model.waits.idle_runtime_threads import IDLE_BY_ID, WORK, idle_thread
 from perfdiag.model.waits.runtime_locks import BY_ID, Words, is_caller, lock_of, on_top
+from perfdiag.model.waits.statement_locks import statement_locks
 from perfdiag.model.waits.stopped_threads import Stops
 from perfdiag.model.waits.wait_chains import is_for_answer, own_account
 from perfdiag.recording import schema
@@ -104,6 +105,7 @@ class Futexes:
         self._asked_again = asked_again = brief(recording)
         alive = {line.pid for line in recording.threads.values() if line.state == "alive"}
         comms = {line.tid: line.comm for line in recording.threads.values()}
+        named: list[tuple[schema.Stack, str]] = []
         for stack in recording.stacks:
             if stack.kind != "wait" or not stack.object.startswith("futex:"):
                 continue
@@ -111,8 +113,11 @@ class Futexes:
             shown = _judge_stack(stack, comms.get(stack.tid, ""), key in woken_inside, key in taken_in_turn)
             if shown.verdict in (Verdict.SILENT, Verdict.NO_LOCK) and key in asked_again and _asks_again(stack):
                 shown = Shown(Verdict.LOCK, "gil")
+            if shown.kind and shown.verdict is Verdict.LOCK:
+                named.append((stack, shown.kind))
             for pid in {stack.pid} if stack.pid in alive else {stack.pid, 0}:
                 self._weights[pid, stack.object][shown] += stack.weight_ns or 1
+        self._of_statements = statement_locks(recording, named)
         self.stops = Stops(recording)
         self._of_idle_pools = _mostly_behind(recording, _waits_for_request)
         # Who waits for a connection is in no transaction, whatever the lock: an idle session of a database may be.
@@ -188,7 +193,10 @@ class Futexes:
         shown = self._heaviest(pid, sibling(futex))
         if shown.verdict is Verdict.LOCK and (not shown.kind or BY_ID[shown.kind].words is Words.OF_LOCKS):
             return SILENT
-        return shown if shown.verdict in (Verdict.LOCK, Verdict.IDLE) else SILENT
+        if shown.verdict in (Verdict.LOCK, Verdict.IDLE):
+            return shown
+        lock, words = self._of_statements.get(pid, ("", frozenset[str]()))
+        return Shown(Verdict.LOCK, lock) if futex in words else SILENT
 
     def _heaviest(self, pid: int, futex: str) -> Shown:
         """Return the verdict of the stacks of one futex, judged once however many threads wait for it.

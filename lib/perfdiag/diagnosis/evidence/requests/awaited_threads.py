@@ -132,6 +132,8 @@ def _headline(waits: Waits, holder: str, samples: CpuSamples | None, doing: str)
         return f"Requests wait for {whom}"
     who = f"; {brief(holder)}" if waits.in_turn else ", each of which" if len(waits.tids) > 1 else ", which"
     if waits.holds_locks:
+        if len(waits.tids) > 1:
+            return "Sessions hold locks in transactions and wait for their clients; statements wait for that"
         return f"{whom} holds locks in a transaction and waits for its client; statements wait for that"
     if waits.keeps:
         return f"Requests wait for {whom}{who} waits for its client"
