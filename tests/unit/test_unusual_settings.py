@@ -108,6 +108,22 @@ def test_a_damaged_file_ends_no_report(text: str) -> None:
             assert line.isprintable() and len(line) < 200
 
 
+SWAPS = "Filename\tType\tSize\tUsed\tPriority\n/dev/sdb\tpartition\t131068\t55808\t{}\n"
+ZRAM = "/dev/zram0\tpartition\t131068\t0\t{}\n"
+
+
+@pytest.mark.parametrize(("disk", "memory"), [("100", "1"), ("-2", "-3")])
+def test_a_disk_that_is_swapped_to_before_compressed_memory(disk: str, memory: str) -> None:
+    text = SWAPS.format(disk) + ZRAM.format(memory)
+    says = f"swap fills /dev/sdb (priority {disk}) before /dev/zram0 ({memory})"
+    assert set_to("/proc/swaps", text, reading(account="memory.swap_in")) == [says]
+
+
+@pytest.mark.parametrize("zram", ["", ZRAM.format("100"), ZRAM.format("-2"), ZRAM.format("x")])
+def test_compressed_memory_first_or_none_is_usual(zram: str) -> None:
+    assert not set_to("/proc/swaps", SWAPS.format("-2") + zram, reading(account="memory.swap_in"))
+
+
 # Mounts
 
 

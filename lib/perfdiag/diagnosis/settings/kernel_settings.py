@@ -7,6 +7,7 @@ tuning towards more speed is usual, too.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from perfdiag.common.text import printable
 from perfdiag.common.units import size
 from perfdiag.diagnosis.settings.unusual import CPU, DISK, NETWORK, RUN_QUEUE, SYSCTL, Unusual, set_back, time_in
 from perfdiag.diagnosis.settings.usual_values import (
@@ -19,7 +20,7 @@ from perfdiag.diagnosis.settings.usual_values import (
     unset_or_at_least,
 )
 from perfdiag.facts.network_settings import Sysctl
-from perfdiag.facts.texts import number
+from perfdiag.facts.texts import lines_of, number, words_of
 from perfdiag.model.model import Model
 
 _RECLAIM = ("memory.reclaim", "memory.swap_in", "memory.major_fault", "disk.read")
@@ -211,6 +212,29 @@ def used_up(model: Model) -> Iterator[Unusual]:
         text = f"vm.min_free_kbytes keeps {size(kept_kib * 1024)} of {size(total_bytes)} free"
         effect = "pages are freed, and read again, to keep it so"
         yield Unusual(text, effect, "/proc/sys/vm/min_free_kbytes", memory_ns)
+
+
+def swap_order(model: Model) -> Iterator[Unusual]:
+    """Yield that pages go to a disk while there is compressed memory for them, which the kernel takes only then."""
+    areas = [
+        words for line in lines_of(model.facts.texts.text("/proc/swaps") or "") if len(words := words_of(line)) == 5
+    ]
+    ranks = [(rank, words[0]) for words in areas if (rank := _rank(words[4])) is not None]
+    packed = [each for each in ranks if each[1].startswith("/dev/zram")]
+    disks = [each for each in ranks if each not in packed]
+    if packed and disks:
+        (first, disk), (later, memory) = max(disks), max(packed)
+        if first > later:
+            text = f"swap fills {printable(disk, 64)} (priority {first}) before {printable(memory, 64)} ({later})"
+            effect = "pages come back from a disk that compressed memory would hold"
+            ns = time_in(model, ("memory.swap_in",))
+            yield Unusual(text, effect, "/proc/swaps", ns, ("memory.swap_in",))
+
+
+def _rank(word: str) -> int | None:
+    """Return a priority of /proc/swaps: those that the kernel chose are below zero."""
+    value = number(word.removeprefix("-"))
+    return -value if value is not None and word.startswith("-") else value
 
 
 def _name(path: str) -> str:

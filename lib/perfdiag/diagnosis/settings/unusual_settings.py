@@ -10,7 +10,7 @@ from perfdiag.diagnosis.rule import Finding, account_of
 from perfdiag.diagnosis.settings.block_devices import block_devices
 from perfdiag.diagnosis.settings.boot_options import boot_options
 from perfdiag.diagnosis.settings.interfaces import interfaces
-from perfdiag.diagnosis.settings.kernel_settings import kernel_settings, used_up
+from perfdiag.diagnosis.settings.kernel_settings import kernel_settings, swap_order, used_up
 from perfdiag.diagnosis.settings.mount_options import mount_options
 from perfdiag.diagnosis.settings.network_counters import network_counters
 from perfdiag.diagnosis.settings.processes import processes
@@ -28,6 +28,7 @@ _SOURCES: Sequence[Callable[[Model], Iterable[Unusual]]] = (
     interfaces,
     network_counters,
     used_up,
+    swap_order,
     kernel_settings,
     boot_options,
 )
