@@ -84,6 +84,8 @@ USUAL = {
     "laptop_mode": ("0", "5"),
     "no_turbo": ("0", "1"),
     "aio-max-nr": ("65536", "1024"),
+    "tcp_ecn": ("2", "1"),
+    "rcu_normal": ("0", "1"),
 }
 
 

@@ -101,7 +101,8 @@ const struct fact_rule host_rules[] = {
 	  "sched_autogroup_enabled",
 	  .phases = B },
 	{ "/sys/kernel/debug/sched", "base_slice_ns min_granularity_ns wakeup_granularity_ns", .phases = B },
-	{ "/proc/sys/fs", "nr_open aio-nr aio-max-nr", .phases = B },
+	{ "/proc/sys/fs", "nr_open aio-nr aio-max-nr leases-enable", .phases = B },
+	{ "/sys/kernel", "rcu_normal", .phases = B },
 	{ "/proc/sys/net/netfilter", "nf_conntrack_max", .phases = B },
 	{ "/proc/sys/net/ipv4/neigh/default", "gc_thresh3", .phases = B },
 	{ "/proc/sys/net/core",
@@ -110,7 +111,8 @@ const struct fact_rule host_rules[] = {
 	  .phases = B },
 	{ "/proc/sys/net/ipv4",
 	  "tcp_rmem tcp_wmem tcp_mem tcp_congestion_control tcp_slow_start_after_idle tcp_sack tcp_timestamps "
-	  "tcp_window_scaling tcp_moderate_rcvbuf tcp_limit_output_bytes tcp_notsent_lowat ip_local_port_range",
+	  "tcp_window_scaling tcp_moderate_rcvbuf tcp_limit_output_bytes tcp_notsent_lowat tcp_ecn "
+	  "ip_local_port_range",
 	  .phases = B },
 	{ "/sys/class/bdi/*", "max_ratio min_ratio strict_limit", .phases = B, .max = 128 },
 	{ "/sys/kernel/mm/transparent_hugepage", "enabled defrag shmem_enabled khugepaged/defrag", .phases = B },

@@ -112,6 +112,12 @@ CPUS = (
     KernelSetting(
         "/sys/devices/system/cpu/intel_pstate/max_perf_pct", at_least(100), CPU, "CPUs never reach their highest clock"
     ),
+    KernelSetting(
+        "/sys/kernel/rcu_normal",
+        at_most(0),
+        ("kernel.other",),
+        "the kernel hurries no RCU grace period: umount() and changes of the network wait longer",
+    ),
     _sysctl(
         "net.core.bpf_jit_enable", at_least(1), ("cpu.kernel", "cpu.irq"), "BPF programs and filters are interpreted"
     ),
@@ -130,6 +136,7 @@ TCP = (
         NETWORK,
         "it decides how much of a connection is under way",
     ),
+    _sysctl("net.ipv4.tcp_ecn", one_of("2", "0"), ("net.connect",), "SYNs ask for ECN: some firewalls drop such"),
     _sysctl("net.ipv4.tcp_limit_output_bytes", at_least(256 * 1024, "4194304"), NETWORK, "a connection queues less"),
     _sysctl("net.ipv4.tcp_notsent_lowat", at_least(16384, "no limit"), NETWORK, "senders are woken for little room"),
 )
@@ -154,6 +161,12 @@ SOCKETS = (
     ),
 )
 FILES = (
+    _sysctl(
+        "fs.leases-enable",
+        at_least(1),
+        ("nfs.metadata",),
+        "where this host is the NFS server, it delegates no files: each open and close is a round trip",
+    ),
     _sysctl("fs.aio-max-nr", at_least(65_536), DISK, "programs without asynchronous I/O read and write one by one"),
 )
 TRACING = (
