@@ -40,7 +40,9 @@ def test_the_report_lists_them_with_peer_and_request() -> None:
     ]
     shown = folded(plain(told, full=True))
     assert "CALLS SENT until the answer begins" in shown
-    assert f"{WSDL}, to 10.0.0.5:8080 for GET /cart: 90, 8.10 s in all, p50 90.0 ms, longest 90.0 ms" in shown
+    assert (
+        f"{WSDL}, to 10.0.0.5:8080 for GET /cart: 90, 8.10 s in all, p50 90.0 ms, p90 90.0 ms, longest 90.0 ms" in shown
+    )
 
 
 def test_calls_to_a_peer_of_no_other_line_are_listed() -> None:

@@ -238,6 +238,15 @@ _OUTPUT = click.option(
 )
 
 
+_APP = click.option(
+    "--app",
+    type=click.Choice(sorted(APPLICATIONS)),
+    metavar="|".join(sorted(APPLICATIONS)),
+    multiple=True,
+    help="Fail, behind the report, unless this application was recognised and read. Repeatable.",
+)
+
+
 def report_options(function: F) -> F:
     """Add the options of the report; the function gets a `presentation`."""
 
@@ -265,13 +274,7 @@ def report_options(function: F) -> F:
         (
             _OUTPUT,
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
-            click.option(
-                "--app",
-                type=click.Choice(sorted(APPLICATIONS)),
-                metavar="|".join(sorted(APPLICATIONS)),
-                multiple=True,
-                help="Fail, behind the report, unless this application was recognised and read. Repeatable.",
-            ),
+            _APP,
             click.option("--full", is_flag=True, help="Print everything, however long it gets."),
             click.option(
                 "--exit-code",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Limits by name: a name that is typed is made as that of a request, and stands once. */
-/* SOURCES: program/syscall_table.c output/json.c output/output.c */
+/* SOURCES: program/statement_limits.c program/syscall_table.c output/json.c output/output.c */
 #include <sys/syscall.h>
 #include "../../../lib/recorder/program/objectives.c"
 #include "check.h"

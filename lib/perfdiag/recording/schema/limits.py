@@ -77,7 +77,7 @@ RECORDER: Mapping[str, int] = {
     "packet_drops": 2048,
     "peer_waits": 2048,
     "sql_calls": 512,
-    "statements": 256,
+    "statements": 288,
     "vm_exits": 4096,
     "writebacks": 512,
 }

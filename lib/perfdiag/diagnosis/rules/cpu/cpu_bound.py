@@ -74,13 +74,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
     samples = CpuSamples(model)
     spot, main = samples.hot_spot(), main_work(model, samples)
     evidence = [
-        Evidence(
-            f"{duration(ns)} of CPU time in its own code",
-            float(ns),
-            "ns",
-            "ledger, split by ticks",
-            error=error * model.ns(*CPU),
-        ),
+        _own_time(ns, error * model.ns(*CPU)),
         *([news.evidence] if news else []),
         *_threads(model),
         *_functions(samples),
@@ -97,8 +91,8 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         top += f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
     claim = f"{subject(model, begin=True)} spends {part} in {own}.{top}"
-    command = computed_for(model, fewest_names=1)
-    remedies = [fix(f"{fewer_commands(command) or cheaper(model, samples)}, or use {_cpus(model)}")]
+    less_work = fewer_commands(computed_for(model, fewest_names=1)) or cheaper(model, samples)
+    remedies = [fix(f"{less_work}, or use {_cpus(model)}")]
     if garbage:
         remedies.insert(0 if collects else 1, garbage.remedy)
     return conclude(
@@ -121,6 +115,11 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         ],
         verify=less(model, "cpu.user", ns),
     )
+
+
+def _own_time(ns: int, error_ns: float) -> Evidence:
+    text = f"{duration(ns)} of CPU time in its own code"
+    return Evidence(text, float(ns), "ns", "ledger, split by ticks", error=error_ns)
 
 
 def _outweighs(spot: Hot, garbage: Collection) -> bool:
