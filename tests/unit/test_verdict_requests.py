@@ -318,4 +318,4 @@ def test_what_is_known_of_much_of_the_time_stands_before_the_account_of_most() -
     model = serving({"ipc.pipe": 1000, "wait.child": 800})
     child = finding("PROC-CHILD-SLOW", {"wait.child": S}, "Requests start 8 processes each.", severity=Severity.INFO)
     text = made(model, child).verdict.text
-    assert text.startswith("Requests start 8 processes each (44 % of request time). Nothing abnormal was found.")
+    assert text.startswith("Requests start 8 processes each (44 % of request time). Its 400")

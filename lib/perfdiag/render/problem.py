@@ -26,6 +26,7 @@ _CANNOT = re.compile(r"^Cannot tell:? *")
 _SECOND = 2  # lines that a second remedy may take at most
 _FIXES = 3  # of as many findings, the others stand with theirs
 _INDENT = " " * 9
+_FASTER, _FASTER_OF_REQUESTS = 0.5, 0.25  # of the time, from which on it is worth a try to make it shorter
 
 
 def numbered(report: Report) -> list[tuple[int, Finding]]:
@@ -227,7 +228,8 @@ def can_be_faster(report: Report) -> Finding | None:
         return None
     # Of requests the status tells whether somebody feels it: those that are answered at once leave no one busy.
     felt_ns = 0 if report.request_time and report.verdict.status == BUSY else FELT * report.window.duration_ns
-    most = 2 * first.ns >= _whole_ns(report) and first.ns >= felt_ns
+    least = _FASTER_OF_REQUESTS if report.request_time else _FASTER
+    most = first.ns >= least * _whole_ns(report) and first.ns >= felt_ns
     return first if most and first.remedy and first.id in report.verdict.ids else None
 
 

@@ -10,6 +10,7 @@ from perfdiag.report import contract
 from perfdiag.report.verdict.clear_of_fault import are_prompt
 from perfdiag.report.verdict.computing import MOST, computes_in_both
 from perfdiag.report.verdict.sentences import Kind
+from perfdiag.report.verdict.situation import MINOR
 
 CRITICAL, WARNING, BUSY, OK, IDLE_WORD, CANNOT_TELL = "critical", "warning", "busy", "ok", "idle", "cannot tell"
 FAULTS = (CRITICAL, WARNING)
@@ -66,4 +67,5 @@ def _is_busy(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> bool
     is_long = model.request_time is not None or model.busy_ns >= MOST * model.window_ns
     if are_prompt(model) or not is_long:
         return False
-    return (most is not None and named and most.share >= MOST) or bool(computes_in_both(model))
+    least = MINOR if model.request_time else MOST  # of what requests wait for a quarter is worth a look
+    return (most is not None and named and most.share >= least) or bool(computes_in_both(model))

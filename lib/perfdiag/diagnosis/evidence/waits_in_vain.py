@@ -52,7 +52,7 @@ def never_answered(
         mechanism=Mechanism.FAILED,
         doubts=["" if _keeps_requests(model, rows) else LOOKS_THE_SAME],
         evidence=[waits(whole, f"waits at {place}"), Evidence(by_time, float(timed_out), "count", "requests")],
-        remedies=[measure, fix("stop asking there while nobody answers, or shorten the timeout")],
+        remedies=[fix("stop asking there while nobody answers, or shorten the timeout"), measure],
         alternatives=["it answers too late for this timeout"],
         verify=fewer(model, f"calls at {place} without an answer", unanswered),
         others=others,

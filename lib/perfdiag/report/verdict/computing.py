@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import duration, first_of, plural, share
-from perfdiag.diagnosis.evidence.cpu.call_path import cpu_path
+from perfdiag.diagnosis.evidence.cpu.common_work import common_work, of_serving
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
 from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
@@ -17,8 +17,6 @@ from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import module_of, symbol_of
 
 MOST = 0.5  # of the time
-LEAST = 0.25  # of it, below which that is no answer
-RUNNABLE = ("runq.busy", "runq.waking")
 SHOWN = 2  # functions, or modules whose code has no names
 LONGEST_CALLERS = 60  # characters: the problem has three lines
 WORTH_NAMING = 0.05  # of all CPU samples
@@ -31,7 +29,7 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     if first is None or first.id not in (OWN, KERNEL, STATEMENT) or first.share < MOST:
         return ""
     whole = "request time" if model.request_time else "busy time"
-    samples = _of_serving(model)
+    samples = of_serving(model)
     where = _where(samples, kernel=first.id == KERNEL)
     news = mostly_unasked(model)
     listened = f" {news.told}." if news else ""
@@ -47,43 +45,20 @@ def computes_besides(model: Model, findings: Sequence[Finding]) -> str:
     """Return, of a target whose first finding is a fault, that it computes for a good part of its time in one function;
     "" if it does not."""
     own = next((each for each in findings[1:] if each.id == OWN and each.share >= cpu_policy.bound_in_one_share), None)
-    spot = _of_serving(model).hot_spot() if own else None
+    spot = of_serving(model).hot_spot() if own else None
     return f"Besides, {share(own.share)} is own code in {spot.name}." if own and spot else ""
 
 
 def computes_in_both(model: Model) -> str:
     """Return that the target mostly computes, and below which of its functions, where neither its own code nor the
-    kernel's is most of the time, but both together are; "" otherwise, or where no function of its own is below both.
-
-    Time in which it waits for a CPU to do so is left out: there is the less of it the less it computes.
-    """
-    share_of = model.share_of_requests if model.request_time else model.share
-    both, ready = share_of(*CPU), share_of(*RUNNABLE)
-    samples = _of_serving(model)
-    path = _path(samples)
-    if both < max(LEAST, MOST * (1 - ready)) or not path:
+    kernel's is most of the time, but both together are; "" otherwise, or where no function of its own is below both."""
+    work = common_work(model)
+    if work is None:
         return ""
     whole = "request time" if model.request_time else "busy time"
-    waits = f", and {share(ready)} is waiting for a CPU" if ready > LEAST else ""
-    return f"It is computing: {share(both)} of {whole} is own code and the kernel's, below {' and '.join(path)}{waits}."
-
-
-def _path(samples: CpuSamples) -> list[str]:
-    """Return the functions below which most samples stand: the program's own, and what that asks of a library where
-    most are below this, too."""
-    deep = [step for step in cpu_path(samples) if step.share > MOST][:SHOWN]
-    if len(deep) == SHOWN:
-        return [plain(deep[0].names[-1]), plain(deep[1].names[0])]
-    return [each.name for each in samples.hot_path() if each.part.share - each.part.error > MOST][:SHOWN]
-
-
-def _of_serving(model: Model) -> CpuSamples:
-    """Return the samples of the threads that read requests, where most CPU time is theirs: what compiles or collects
-    garbage beside them is not what requests wait for."""
-    samples = CpuSamples(model)
-    readers = {each.tid for each in model.threads if each.requests_read}
-    serving = CpuSamples(model, tids=readers) if model.request_time and readers else samples
-    return serving if serving.count >= max(cpu_policy.samples_for_function, MOST * samples.count) else samples
+    waits = f", and {share(work.waiting)} is waiting for a CPU" if work.waiting else ""
+    below = " and ".join(work.path)
+    return f"It is computing: {share(work.share)} of {whole} is own code and the kernel's, below {below}{waits}."
 
 
 def computes_beside(model: Model, waited_ns: int) -> str:

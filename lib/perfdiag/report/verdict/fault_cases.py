@@ -225,7 +225,7 @@ CASES = (
         "somebody else is slow",
         _is_somebody_elses,
         Kind.ELSEWHERE,
-        lambda it: ["This process is not the slow part.", told(it.cause), *clear_of_fault.unseen(it.model)],
+        lambda it: [told(it.cause), "This process is not the slow part.", *clear_of_fault.unseen(it.model)],
         lambda it: [it.cause],
     ),
     Case[Situation]("a sleep is what is felt", _sleep_is_what_is_felt, _kind, _sleep, lambda it: _spoken_of(it)),

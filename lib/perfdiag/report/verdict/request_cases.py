@@ -188,14 +188,15 @@ def _beside_minor(it: Requests) -> list[str]:
 
 
 def _no_fault(it: Requests) -> list[str]:
-    nothing = "No cause found." if it.missed else "" if it.is_set_so else "Nothing abnormal was found."
+    missed = ["No cause found."] if it.missed else []
     if it.most_is_no_fault:
-        first = [nothing] if it.missed else []
-        return [*first, *map(told, it.profile), *([] if first else [nothing]), *it.answers, CLIENTS_LOOK]
+        return [*missed, *map(told, it.profile), *it.answers, CLIENTS_LOOK]
     if not it.missed and (both := computes_in_both(it.model)):
-        return [both, nothing, *it.answers, CLIENTS_LOOK]
-    known = [*map(told, it.profile)] if any(each.share >= MINOR for each in it.profile) else []
-    return [*known, nothing, *it.answers, it.most, CLIENTS_LOOK, *([] if known else map(told, it.profile))]
+        return [both, *it.answers, CLIENTS_LOOK]
+    if any(each.share >= MINOR for each in it.profile):
+        return [*missed, *map(told, it.profile), *it.answers, it.most, CLIENTS_LOOK]
+    nothing = missed or ([] if it.is_set_so else ["Nothing abnormal was found."])
+    return [*nothing, *it.answers, it.most, CLIENTS_LOOK, *map(told, it.profile)]
 
 
 def _larger_or_besides(it: Requests) -> list[str]:
@@ -218,7 +219,7 @@ CASES = (
         _is_somebody_elses,
         Kind.ELSEWHERE,
         lambda it: [
-            *["This process is not the slow part.", told(it.cause)],
+            *[told(it.cause), "This process is not the slow part."],
             *[*it.answers, *clear_of_fault.unseen(it.model)],
         ],
         lambda it: [it.cause],

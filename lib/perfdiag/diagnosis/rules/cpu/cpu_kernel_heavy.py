@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
+from perfdiag.diagnosis.evidence.cpu.common_work import common_work
 from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, is_known, remedies, spins_for_a_lock, work
 from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
@@ -24,6 +25,7 @@ from perfdiag.diagnosis.rule import (
     Finding,
     Mechanism,
     Outcome,
+    Remedy,
     Silence,
     rule,
 )
@@ -156,10 +158,17 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
             ),
             *_paths(samples, found),
         ],
-        remedies=remedies(model, samples, found) or [fix(_general(samples))],
+        remedies=_remedies(model, samples, found),
         alternatives=["another tool traces, audits or filters system calls"],
         verify=less(model, "cpu.kernel", kernel),
     )
+
+
+def _remedies(model: Model, samples: CpuSamples, found: Sequence[Work]) -> list[Remedy]:
+    """Return what helps against the calls, behind what does against them and the program's own part of the work."""
+    both = common_work(model)
+    of_calls = remedies(model, samples, found) or ([] if both else [fix(_general(samples))])
+    return [*([both.remedy] if both else []), *of_calls]
 
 
 def _general(samples: CpuSamples) -> str:

@@ -1,0 +1,63 @@
+"""What a target computes partly in its own code and partly in the kernel, where neither is most of its time."""
+
+from dataclasses import dataclass
+
+from perfdiag.diagnosis.evidence.cpu.call_path import cpu_path
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.target import CPU
+from perfdiag.diagnosis.policy import cpu_policy
+from perfdiag.diagnosis.rule import Remedy
+from perfdiag.diagnosis.significance import fix, plain
+from perfdiag.model.model import Model, once
+from perfdiag.model.stacks.scripts import of_others
+
+_MOST = 0.5  # of the time, or of the samples
+_LEAST = 0.25  # of the time, below which that is no answer
+_RUNNABLE = ("runq.busy", "runq.waking")
+_SHOWN = 2  # functions
+
+
+@dataclass(frozen=True)
+class CommonWork:
+    """Functions below which most CPU time is spent: the program's own, and what that asks of a library."""
+
+    path: list[str]
+    share: float  # of request time, or of busy time
+    waiting: float  # the part in which it waits for a CPU to do so, 0 where that is not much
+
+    @property
+    def remedy(self) -> Remedy:
+        """Return what makes it faster."""
+        first, *deeper = self.path
+        return fix(f"call {deeper[0]} less in {first}" if deeper else f"do less in {first}")
+
+
+@once
+def common_work(model: Model) -> CommonWork | None:
+    """Return that work, None where one side is most of the time, or most is not below one function.
+
+    Time in which it waits for a CPU is left out: there is the less of it the less it computes.
+    """
+    share_of = model.share_of_requests if model.request_time else model.share
+    both, waiting = share_of(*CPU), share_of(*_RUNNABLE)
+    if max(map(share_of, CPU)) >= _MOST or both < max(_LEAST, _MOST * (1 - waiting)):
+        return None
+    path = _path(of_serving(model))
+    return CommonWork(path, both, waiting if waiting > _LEAST else 0.0) if path else None
+
+
+def of_serving(model: Model) -> CpuSamples:
+    """Return the samples of the threads that read requests, where most CPU time is theirs: what compiles or collects
+    garbage beside them is not what requests wait for."""
+    samples = CpuSamples(model)
+    readers = {each.tid for each in model.threads if each.requests_read}
+    serving = CpuSamples(model, tids=readers) if model.request_time and readers else samples
+    return serving if serving.count >= max(cpu_policy.samples_for_function, _MOST * samples.count) else samples
+
+
+def _path(samples: CpuSamples) -> list[str]:
+    deep = [name for step in cpu_path(samples) if step.share > _MOST for name in step.names]
+    own = max((place for place, name in enumerate(deep) if not of_others(name)), default=len(deep))
+    if len(deep[own:]) > 1:
+        return [plain(name) for name in deep[own : own + _SHOWN]]
+    return [each.name for each in samples.hot_path() if each.part.share - each.part.error > _MOST][:_SHOWN]
