@@ -3,13 +3,17 @@
 Whose packets these were is not known: they stand beside what the target waited for in the network, as settings do.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.settings.unusual import NETWORK, Unusual, time_in
+from perfdiag.facts.texts import lines_of, words_of
 from perfdiag.model.model import Model
 
+_SOFTNET = "/proc/net/softnet_stat"
+_HEXADECIMAL = re.compile(r"[0-9a-f]{1,8}")
 _LEAST = 5  # that were counted: one or two come from a scan of ports, or a host that went away
 
 
@@ -61,3 +65,21 @@ def network_counters(model: Model) -> Iterator[Unusual]:
             file = "netstat" if each.name.startswith("TcpExt.") else "snmp"
             text = f"{plural(grown, each.noun)} {'was' if grown == 1 else 'were'} {each.did}"
             yield Unusual(text, each.effect, f"/proc/net/{file} ({each.name})", ns, NETWORK)
+    yield from _backlogs(model, ns)
+
+
+def _backlogs(model: Model, ns: int) -> Iterator[Unusual]:
+    """Yield what queues of CPUs dropped: one line a CPU, hexadecimal numbers."""
+    if not ns or _SOFTNET not in model.facts.texts:
+        return
+    texts = [model.facts.texts.text(_SOFTNET, phase) for phase in ("begin", "end")]
+    before, after = (_second_column(text) if text is not None else None for text in texts)
+    if before is not None and after is not None and after - before >= _LEAST:
+        text = f"{plural(after - before, 'packet')} that came in were dropped at a full queue of a CPU"
+        file = f"{_SOFTNET} (2nd column)"
+        yield Unusual(f"{text} (netdev_max_backlog)", "they have to be sent again", file, ns, NETWORK)
+
+
+def _second_column(text: str) -> int:
+    lines = (words_of(line) for line in lines_of(text))
+    return sum(int(words[1], 16) for words in lines if len(words) > 1 and _HEXADECIMAL.fullmatch(words[1]))
