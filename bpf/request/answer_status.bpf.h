@@ -7,7 +7,7 @@
 #include "wait/call.bpf.h"
 #include "wait/failed_tries.bpf.h"
 
-/* 512 of 32 bytes. */
+/* 512 of 40 bytes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -40,7 +40,7 @@ static __always_inline __u32 status_here(__u32 bytes)
 	return STATUS_NONE;
 }
 
-static __always_inline void count_error(const struct connection *connection, __u32 name, __u32 status, __u64 ns)
+static __always_inline void count_error(struct connection *connection, __u32 name, __u32 status, __u64 ns)
 {
 	struct answer_key key = {
 		.object = connection->object, .name = name, .status = status, .direction = connection->direction
@@ -51,6 +51,8 @@ static __always_inline void count_error(const struct connection *connection, __u
 		return;
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
+	if (knobs.connection_mask && may_be_left_out(connection))
+		__sync_fetch_and_add(&sum->squares, square_of_one_more(&connection->errors_beyond));
 }
 
 /* Whoever sleeps now may do so because of that answer. */

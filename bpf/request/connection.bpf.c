@@ -242,10 +242,9 @@ static long thin_one(void *map, const __u64 *address, struct connection *connect
 		bpf_map_delete_elem(&connections, address);
 		return 0;
 	}
-	connection->counted = 0;
-	if (connection->direction != DIRECTION_ACCEPTED || !is_accepted_tcp(sock))
+	if (!may_be_left_out(connection))
 		return 0;
-	halvings = halvings_of(mixed(LOAD(sock, sock, __sk_common.skc_hash)));
+	halvings = halvings_of(mixed(hash_of(sock)));
 	if (thinning.forget == FORGET_LEFT_OUT && is_left_out(sock))
 		bpf_map_delete_elem(&connections, address);
 	else if (halvings <= MOST_HALVINGS)

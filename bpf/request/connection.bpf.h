@@ -5,7 +5,7 @@
 
 /*
  * By the address of the socket: nothing tells when those end that are not TCP, but who gets the address next does.
- * 131,072 connections of 848 bytes: allocated one by one, 134 MB if ever full (with its head each takes 1,024).
+ * 131,072 connections of 856 bytes: allocated one by one, 134 MB if ever full (with its head each takes 1,024).
  */
 LEDGER_SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

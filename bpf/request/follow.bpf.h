@@ -51,6 +51,8 @@ static __always_inline struct connection *follow(struct sock *sock, __u16 family
 	if (direction != DIRECTION_ACCEPTED)
 		return connection;
 	__sync_fetch_and_add(&inside.accepted, 1);
+	if (may_be_left_out(connection))
+		__sync_fetch_and_add(&inside.may_be_left_out, 1);
 	where = where_accepted(sock, family);
 	if (bpf_map_lookup_elem(&accepting, &where))
 		return connection;

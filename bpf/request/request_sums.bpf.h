@@ -4,6 +4,7 @@
 #include "core/buckets.bpf.h"
 #include "core/own_costs.bpf.h"
 #include "request/call_owner.bpf.h"
+#include "request/connection_sample.bpf.h"
 #include "request/levels.bpf.h"
 #include "sql/sql_call_sum.bpf.h"
 
@@ -71,9 +72,9 @@ __weak __noinline int add_rest(struct connection *owner, __u64 peer, __u64 ns)
 			__sync_fetch_and_add(&counted->sums[0].field, 1);                                              \
 	} while (0)
 
-__weak __noinline int add_parked(__u64 object, __u32 tgid, __u32 over_slo, __u64 ns)
+__weak __noinline int add_parked(__u64 object, __u32 tgid, __u32 over_slo, __u32 sampled, __u64 ns)
 {
-	struct parked_key key = { .object = object, .tgid = tgid, .over_slo = over_slo };
+	struct parked_key key = { .object = object, .tgid = tgid, .over_slo = over_slo, .sampled = sampled };
 	struct parked_sum *sum = FIND_OR_MAKE(requests_parked, &key, COUNTER_DETAIL_FULL, NULL);
 
 	if (!sum)
@@ -95,7 +96,7 @@ __weak __noinline int add_served(struct exchange_sum *sum, struct connection *co
 			continue;
 		__sync_fetch_and_add(&sum->parts_ns[account], part->ns);
 		if (account == ACCOUNT_WAIT_PARKED)
-			add_parked(part->object, connection->tgid, over_slo, part->ns);
+			add_parked(part->object, connection->tgid, over_slo, may_be_left_out(connection), part->ns);
 	}
 	return 0;
 }
@@ -226,9 +227,10 @@ __weak __noinline int end_request(struct connection *connection)
 	sum = over_slo ? &tally->sums[1] : &tally->sums[0];
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
-	count_request();
-	if (knobs.connection_mask)
-		__sync_fetch_and_add(&sum->squares, 2 * connection->counted++ + 1);
+	if (may_be_left_out(connection)) {
+		count_request();
+		add(&sum->squares, square_of_one_more(&connection->beyond));
+	}
 	add_bytes(sum, connection);
 	__sync_fetch_and_add(&sum->first_byte_ns, connection->answered - connection->begun);
 	add(&sum->read_delay_ns, connection->read_delay_ns);

@@ -91,11 +91,16 @@ static __always_inline int received(struct sock *sock, int length, int flags)
 	record = record_of(bpf_get_current_task_btf());
 	if (!record)
 		return 0;
-	if (is_left_out(sock))
+	if (is_left_out(sock)) {
+		if (length)
+			count_read(false);
 		return pass_over(record);
+	}
 	connection = is_datagram(sock) ? datagram_from(sock, &known) : met(sock, &known);
 	if (!connection)
 		return 0;
+	if (knobs.connection_mask && length && may_be_left_out(connection))
+		count_read(true);
 	if (is_plain_datagram(connection))
 		COUNT_EXCHANGES(connection, untimed);
 	id = id_of(sock, connection);

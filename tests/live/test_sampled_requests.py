@@ -88,6 +88,55 @@ def test_an_estimate_is_as_near_as_it_says(cleanup: Cleanup, attach: Attach, ser
     assert model.requests_inside is None and not model.requests_left and not model.silent
 
 
+@pytest.mark.parametrize("ppm", [0, 120_000])
+def test_what_cannot_be_left_out_is_not_thinned(ppm: int, tmp_path: Path, attach: Attach, serving: Serving) -> None:
+    """Connections of unix sockets, one for each request: all are followed, or none."""
+    server = serving(f"by_one_loop(listening(path={str(tmp_path / 'socket')!r}), lambda: None)")
+    recorder = attach(server.pid, first=[f"max-cost {ppm}"])
+    end, answered = time.monotonic() + SECONDS, 0
+    while time.monotonic() < end:
+        with server.connect() as connection:
+            connection.send(REQUEST)
+            assert connection.recv(4096).endswith(b"ok")
+        answered += 1
+    recording = recorder.stop()
+    assert all(step.one_of == 0 for step in thinned(recording)), thinned(recording)
+    served = [line for line in recording.of(schema.Exchange) if line.direction == "accepted"]
+    assert not any(line.count_error for line in served)
+    assert sum(line.count for line in served) == (0 if thinned(recording) else answered)
+    laws.check(recording)
+
+
+def test_a_connection_that_has_most_requests_is_within_the_error(
+    cleanup: Cleanup, attach: Attach, serving: Serving
+) -> None:
+    """Whether it is followed or not: what was read on all connections tells how many requests are missing."""
+    server = serving("by_one_loop(listening(), lambda: None)")
+    hot = cleanup.enter_context(server.connect())
+    others = [cleanup.enter_context(server.connect()) for _ in range(256)]
+    for ppm in (150_000, 100_000, 60_000, 30_000):
+        recorder = attach(server.pid, first=[f"max-cost {ppm}"])
+        end, answered = time.monotonic() + SECONDS, 0
+        while time.monotonic() < end:
+            others = [*others[7:], *others[:7]]
+            for connection in (hot, *others[:7]):
+                connection.send(REQUEST)
+            for connection in (hot, *others[:7]):
+                assert connection.recv(4096).endswith(b"ok")
+            for _ in range(7):
+                hot.send(REQUEST)
+                assert hot.recv(4096).endswith(b"ok")
+            answered += 15
+        recording = recorder.stop()
+        steps = thinned(recording)
+        if steps and steps[-1].one_of > 1:
+            break
+    assert steps and steps[-1].one_of > 1, (steps, recording.footer.cost)
+    (line,) = [line for line in recording.of(schema.Exchange) if line.direction == "accepted"]
+    assert abs(line.count - answered) <= line.count_error, (line, answered)
+    assert line.count_error >= line.count / 10, "half of all are of one connection"
+
+
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 
 

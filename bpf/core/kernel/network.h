@@ -126,6 +126,7 @@ struct tcp_sock {
 
 struct mptcp_sock {
 	struct sock *first;
+	__u32 token;
 };
 
 struct request_sock {

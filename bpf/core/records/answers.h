@@ -38,5 +38,6 @@ struct answer_key {
 
 struct answer_sum {
 	__u64 count;
-	__u64 ns; /* until their first byte */
+	__u64 ns;      /* until their first byte */
+	__u64 squares; /* as in struct exchange_sum */
 };

@@ -216,8 +216,8 @@ struct connection {
 	__u8 call_looks; /* in a row at calls that showed none */
 	__u8 status_due; /* of a call with a name: nothing of its answer has been read yet, but an interim one */
 	__u8 filling[2];
-	__u32 counted; /* of its requests, since not all connections are followed */
-	__u32 padding;
+	__u64 beyond; /* requests that its own have told beside themselves, since not all connections are followed */
+	__u64 errors_beyond; /* likewise of those that were answered with errors */
 	struct request_part {
 		__u64 ns;
 		__u64 after_ns; /* since the last byte of the answer so far: part of the request if more follows */

@@ -26,5 +26,7 @@ struct own_cost {
 	__u64 ns;	/* of the runs that were timed */
 	__u64 began;	/* the one that is being timed; 0: none is */
 	__u32 to_come;	/* runs until the next one that is timed */
-	__u32 requests; /* of TIMED_SENT: that were answered */
+	__u32 requests; /* of TIMED_SENT: that were answered, on connections of which some may be left out */
+	__u64 reads,
+		reads_told; /* of TIMED_RECEIVED: on those, since some are left out, and how many those followed tell */
 };

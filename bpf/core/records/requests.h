@@ -52,7 +52,7 @@ struct exchange_sum {
 	__u64 resent; /* requests of whose answers segments were sent again by a timeout, after the last was written */
 	__u64 resent_ns;
 	__u64 awaited; /* of those by UDP that are open: somebody watches their socket */
-	__u64 squares; /* of how many of them each connection had, since not all connections are followed */
+	__u64 squares; /* since not all connections are followed: times how many each stands for, the variance of `count` */
 	__u64 parts_ns[ACCOUNT_COUNT];
 	__u64 oldest_ns;	     /* of those that are open */
 	__u64 unanswered_longest_ns; /* of requests whose connection ended */
@@ -72,7 +72,7 @@ enum forget {
 struct thinning {
 	__u32 forget; /* enum forget */
 	__u32 now[MOST_HALVINGS +
-		  1]; /* accepted connections of TCP, by how often they could be halved and that one stays */
+		  1]; /* those that may be left out, by how often they could be halved and that one stays */
 };
 
 /*
@@ -101,10 +101,11 @@ struct inside {
 	__s64 requests; /* just now */
 	__s64 calls;	/* of TCP and unix sockets that are not answered, to whomever */
 	struct levels levels;
-	__u64 accepted;	      /* connections that something was received on, or sent, in the window */
-	__u64 accompanied_ns; /* of requests in progress, as far as there were as many calls at that moment */
-	__u64 alone_ns;	      /* of calls, as far as there were fewer requests at that moment */
-	__u64 unasked;	      /* sends on accepted connections that answer nothing: news, greetings */
+	__u64 accepted;	       /* connections that something was received on, or sent, in the window */
+	__u64 may_be_left_out; /* of them, see request/connection_sample.bpf.h */
+	__u64 accompanied_ns;  /* of requests in progress, as far as there were as many calls at that moment */
+	__u64 alone_ns;	       /* of calls, as far as there were fewer requests at that moment */
+	__u64 unasked;	       /* sends on accepted connections that answer nothing: news, greetings */
 	__u64 unasked_bytes;
 	__u64 unasked_connections; /* that got it more than once */
 	__u64 changed_at;
@@ -115,7 +116,8 @@ struct inside {
 struct parked_key {
 	__u64 object;
 	__u32 tgid;
-	__u32 over_slo;
+	__u16 over_slo;
+	__u16 sampled; /* of connections of which some may be left out */
 };
 
 struct parked_sum {

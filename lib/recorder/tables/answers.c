@@ -32,6 +32,8 @@ void answers_write(struct recorder *recorder)
 		json_text(json, "direction", direction_name(key.direction));
 		status_write(json, "status", key.status);
 		json_u64(json, "count", sum.count);
+		if (sum.squares)
+			json_u64(json, "count_error", request_sample_error(sum.squares));
 		json_u64(json, "sum_ns", sum.ns);
 		json_write(json, &recorder->output);
 	}

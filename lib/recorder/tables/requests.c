@@ -113,8 +113,8 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	request_name_write(recorder, "name", key->name);
 	json_text(json, "direction", direction_name(key->direction));
 	json_u64(json, "count", sum->count);
-	if (request_sample_error(sum))
-		json_u64(json, "count_error", request_sample_error(sum));
+	if (sum->squares)
+		json_u64(json, "count_error", request_sample_error(sum->squares));
 	json_u64(json, "sum_ns", sum->ns);
 	json_u64(json, "unanswered", sum->unanswered);
 	json_u64(json, "unanswered_ns", sum->unanswered_ns);
@@ -317,6 +317,7 @@ void requests_write(struct recorder *recorder)
 {
 	if (!recorder->skeleton->bss->knobs.sees_requests)
 		return;
+	request_sample_sum_up(recorder);
 	write_exchanges(recorder);
 	write_parked(recorder);
 	write_unread(recorder);

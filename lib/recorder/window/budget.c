@@ -18,8 +18,7 @@
 
 struct costs {
 	uint64_t at_ns, target_ns; /* the CPU time of the target */
-	uint64_t met;		   /* connections */
-	uint64_t requests;
+	uint64_t met, requests;	   /* connections that may be left out, and requests there */
 	uint64_t ns[TIMED_PROGRAMS];
 };
 
@@ -28,7 +27,7 @@ struct share {
 };
 
 static struct costs before;
-static struct share since_step;
+static struct share since_step, requests_thicker; /* what they took before they were thinned last */
 static uint32_t one_of[OPTIONAL_FEATURES], steps, looks, looks_since_step;
 static struct {
 	struct budget_step step;
@@ -57,11 +56,12 @@ static int read_costs(struct recorder *recorder, struct costs *ret)
 	}
 	ret->at_ns = now_ns();
 	ret->target_ns = recorder->ran_ns;
-	ret->met = recorder->skeleton->bss->inside.accepted;
+	ret->met = recorder->skeleton->bss->inside.may_be_left_out;
 	return 0;
 }
 
-static void describe_features(struct recorder *recorder, const struct costs *took, struct budget_look *look)
+static void describe_features(struct recorder *recorder, const struct costs *took, uint64_t of_ns,
+			      struct budget_look *look)
 {
 	const struct knobs *knobs = &recorder->skeleton->bss->knobs;
 	struct optional_cost *features = look->features;
@@ -80,6 +80,8 @@ static void describe_features(struct recorder *recorder, const struct costs *too
 		took->ns[TIMED_RECEIVED] + took->ns[TIMED_SENT] + took->ns[TIMED_READABLE] + took->ns[TIMED_ROOM];
 	if (knobs->window_open)
 		features[OPTIONAL_REQUESTS].most_one_of = request_sample_most(recorder, took->met);
+	if (requests_thicker.of_ns)
+		features[OPTIONAL_REQUESTS].thicker_ns = (double)requests_thicker.ns * of_ns / requests_thicker.of_ns;
 }
 
 static void take_step(struct recorder *recorder, const struct budget_step *step)
@@ -178,7 +180,7 @@ void budget_look(struct recorder *recorder)
 	look.requests_per_second = took.requests * NS_PER_SECOND / (took.at_ns ?: 1);
 	/* To count connections takes a walk over them. */
 	if (look.cost_ns > look.allowed_ns || look.requests_per_second > MOST_REQUESTS)
-		describe_features(recorder, &took, &look);
+		describe_features(recorder, &took, share.of_ns, &look);
 	if (recorder->options.max_cost_ppm == PARTS_PER_MILLION || steps == MOST_STEPS ||
 	    !budget_choose(&look, &last.step))
 		return;
@@ -188,6 +190,8 @@ void budget_look(struct recorder *recorder)
 	last.requests_per_second = look.requests_per_second;
 	since_step = (struct share){};
 	looks_since_step = 0;
+	if (last.step.feature == OPTIONAL_REQUESTS)
+		requests_thicker = (struct share){ look.features[OPTIONAL_REQUESTS].ns, share.of_ns };
 	take_step(recorder, &last.step);
 }
 

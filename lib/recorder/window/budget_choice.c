@@ -5,12 +5,21 @@
  */
 #include "window/budget_choice.h"
 
-#define WORTH 20      /* what takes less than one part in so many of the budget stays: its loss would win nothing */
+#define WORTH 20 /* what takes less than one part in so many of the budget stays: its loss would win nothing */
+#define LEAST_WON                                                                                                      \
+	8 /* where thinning wins less than one part in so many, most of the work is of what is never left out */
 #define LAST_RESORT 4 /* requests go as a whole only where the budget is passed for long, by one part in so many */
+
+static bool can_be_thinned(const struct optional_cost *cost)
+{
+	bool in_vain = cost->thicker_ns && cost->ns > cost->thicker_ns - cost->thicker_ns / LEAST_WON;
+
+	return cost->one_of < cost->most_one_of && !in_vain;
+}
 
 static bool is_last_resort(enum optional_feature feature, const struct optional_cost *cost)
 {
-	return feature == OPTIONAL_REQUESTS && cost->one_of >= cost->most_one_of;
+	return feature == OPTIONAL_REQUESTS && !can_be_thinned(cost);
 }
 
 static bool is_worth_it(const struct budget_look *look, enum optional_feature feature, const struct optional_cost *cost)
@@ -34,7 +43,7 @@ static uint32_t thinned(const struct optional_cost *cost, uint64_t over_ns)
 {
 	uint32_t one_of = cost->one_of;
 
-	if (one_of >= cost->most_one_of)
+	if (!can_be_thinned(cost))
 		return 0;
 	do
 		one_of *= 2;

@@ -19,6 +19,7 @@ struct optional_cost {
 	uint32_t most_one_of; /* thinned to less it tells nothing any more */
 	bool unknown;	      /* it is part of what the ledger takes */
 	uint64_t ns;
+	uint64_t thicker_ns; /* it would take, had the last thinning won nothing; 0: there was none */
 };
 
 struct budget_look {

@@ -81,6 +81,19 @@ static void requests_as_a_whole_go_last(void)
 	CHECK(!budget_choose(&look, &step)); /* the ledger is never asked for */
 }
 
+/* Most requests are at a unix socket: none of those is left out. */
+static void thinning_in_vain_does_not_go_on(void)
+{
+	struct budget_look look = costing(0, 0, 9 * PERCENT, PERCENT);
+
+	look.features[OPTIONAL_PEERS].one_of = 0;
+	look.features[OPTIONAL_REQUESTS].one_of = 2;
+	look.features[OPTIONAL_REQUESTS].thicker_ns = 18 * PERCENT;
+	check_step(&look, OPTIONAL_REQUESTS, 8);
+	look.features[OPTIONAL_REQUESTS].thicker_ns = 9 * PERCENT + PERCENT / 2;
+	check_step(&look, OPTIONAL_REQUESTS, 0);
+}
+
 static void a_sample_that_nearly_keeps_the_budget_stays(void)
 {
 	struct budget_look look = costing(0, 0, 3 * PERCENT, 3 * PERCENT);
@@ -158,6 +171,7 @@ int main(void)
 	RUN(what_costs_little_stays);
 	RUN(requests_as_a_whole_go_last);
 	RUN(requests_beyond_a_rate_are_thinned_whatever_they_cost);
+	RUN(thinning_in_vain_does_not_go_on);
 	RUN(a_sample_that_nearly_keeps_the_budget_stays);
 	RUN(whatever_it_costs_there_is_an_end);
 	return check_result();

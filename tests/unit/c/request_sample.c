@@ -4,8 +4,11 @@
 #include "check.h"
 
 static struct exchange_tally tally;
-static const struct exchange_key accepted = { .object = 1, .direction = DIRECTION_ACCEPTED },
-				 called = { .object = 1, .direction = DIRECTION_CONNECTED };
+static const struct exchange_key accepted = { .object = OBJECT(OBJECT_PORT, 80), .direction = DIRECTION_ACCEPTED },
+				 at_unix_socket = { .object = OBJECT(OBJECT_FILE, 80),
+						    .direction = DIRECTION_ACCEPTED },
+				 called = { .object = OBJECT(OBJECT_PORT, 80), .direction = DIRECTION_CONNECTED };
+static struct own_cost reads;
 static struct perfdiag__bss bss;
 static struct perfdiag skeleton = { .bss = &bss };
 static struct recorder recorder = { .skeleton = &skeleton };
@@ -41,6 +44,19 @@ int bpf_prog_test_run_opts(int fd, struct bpf_test_run_opts *options)
 	return 0;
 }
 
+int libbpf_num_possible_cpus(void)
+{
+	return 1;
+}
+
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	(void)fd;
+	(void)key;
+	memcpy(value, &reads, sizeof(reads));
+	return 0;
+}
+
 void probes_end_requests(struct recorder *unused)
 {
 	(void)unused;
@@ -70,7 +86,7 @@ static void all_are_told_as_they_are_until_they_are_thinned(void)
 {
 	answer(1000, 0, 5);
 	CHECK_NUMBER(told(&accepted).sums[0].count, 1000);
-	CHECK_NUMBER(request_sample_error(&told(&accepted).sums[0]), 0);
+	CHECK_NUMBER(request_sample_error(told(&accepted).sums[0].squares), 0);
 }
 
 /* 64 connections of 10 requests each stand for 512, and 512 for each other 64: 64 * (8 * 8 - 8) * 100 is the variance. */
@@ -80,14 +96,14 @@ static void what_came_since_counts_for_those_left_out(void)
 	request_sample_thin(&recorder, 8);
 	CHECK_NUMBER(bss.knobs.connection_mask, 7);
 	CHECK_NUMBER(told(&accepted).sums[0].count, 1000);
-	answer(640, 64 * 100, 7);
+	answer(640, 64 * 7 * 100, 7);
 	CHECK_NUMBER(told(&accepted).sums[0].count, 1000 + 8 * 640);
 	CHECK_NUMBER(told(&accepted).sums[0].ns, 1000 * 5 + 8 * 640 * 7);
 	CHECK_NUMBER(told(&accepted).sums[0].oldest_ns, 7);
 	CHECK_NUMBER(told(&accepted).latencies[MEASURE_WHOLE].buckets[5], 1000 + 8 * 640);
 	CHECK_NUMBER(told(&accepted).latencies[MEASURE_WHOLE].max_ns, 7);
 	CHECK_NUMBER(told(&accepted).sums[0].squares, 64 * 56 * 100);
-	CHECK_NUMBER(request_sample_error(&told(&accepted).sums[0]), 599 * 196 / 100);
+	CHECK_NUMBER(request_sample_error(told(&accepted).sums[0].squares), 599 * 196 / 100);
 }
 
 static void thinner_still_counts_from_then_on(void)
@@ -97,9 +113,31 @@ static void thinner_still_counts_from_then_on(void)
 	CHECK_NUMBER(told(&accepted).sums[0].count, 1000 + 8 * 640 + 16 * 100);
 }
 
+/* By what was read, 5,000 requests more may have come on connections that are left out than those followed tell. */
+static void what_was_read_on_others_widens_the_error(void)
+{
+	uint64_t since = 8 * 640 + 16 * 100, squares = told(&accepted).sums[0].squares;
+
+	reads = (struct own_cost){ .reads = 2 * since, .reads_told = 2 * since };
+	request_sample_sum_up(&recorder);
+	CHECK_NUMBER(told(&accepted).sums[0].squares, squares);
+	reads.reads += 10000;
+	all.requests = 0;
+	request_sample_sum_up(&recorder);
+	CHECK_NUMBER(told(&accepted).sums[0].squares, 5000 * 5000);
+	CHECK_NUMBER(told(&accepted).sums[0].count, 1000 + since);
+	all.off = 0;
+}
+
+static void what_is_never_left_out_counts_once(void)
+{
+	CHECK_NUMBER(told(&at_unix_socket).sums[0].count, tally.sums[0].count);
+	CHECK(told(&accepted).sums[0].count > tally.sums[0].count);
+}
+
 static void calls_are_all_followed(void)
 {
-	CHECK_NUMBER(told(&called).sums[0].count, 1000 + 640 + 100);
+	CHECK_NUMBER(told(&called).sums[0].count, tally.sums[0].count);
 }
 
 /* 300 connections are there, 140 of which would be followed at a half, 80 at a quarter, 30 at an eighth. */
@@ -128,6 +166,8 @@ int main(void)
 	RUN(all_are_told_as_they_are_until_they_are_thinned);
 	RUN(what_came_since_counts_for_those_left_out);
 	RUN(thinner_still_counts_from_then_on);
+	RUN(what_was_read_on_others_widens_the_error);
+	RUN(what_is_never_left_out_counts_once);
 	RUN(calls_are_all_followed);
 	RUN(sixty_four_connections_stay);
 	RUN(roots_are_those_of_integers);

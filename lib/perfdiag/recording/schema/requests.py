@@ -290,3 +290,4 @@ class Answer(Line, tag="answer"):
     status: Word  # "503", or the first word of an error of Redis: "LOADING"; "OTHER"
     count: Count
     sum_ns: Nanoseconds  # until their first byte
+    count_error: Count = 0  # as in Exchange
