@@ -178,6 +178,10 @@ struct sigpending {
 	} signal;
 };
 
+struct kernel_siginfo {
+	int si_code;
+};
+
 struct signal_struct {
 	int nr_threads;
 	struct sigpending shared_pending;

@@ -259,6 +259,7 @@ struct record {
 	__u64 set_off_at; /* when a timer had set off the call whose answer it has read last; 0: something else did */
 	__u64 script_thread; /* where an interpreter keeps what it knows of this thread; 0: not known */
 	__u64 script_misses; /* since that was found last, how often it was asked for */
+	__u64 forked_at;     /* when it started its youngest process */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 	__u16 tags[TAGS] __attribute__((aligned(8))); /* of details that are used: tag_of(); 0: free */

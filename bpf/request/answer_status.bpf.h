@@ -59,13 +59,11 @@ static __always_inline void count_error(struct connection *connection, __u32 nam
 static __always_inline void keep_error(const struct connection *connection, __u64 call, __u32 status)
 {
 	struct failed_call *failed = failed_of(bpf_get_current_task_btf());
+	struct failure what = { .call = call, .error = status };
 
 	if (!failed)
 		return;
-	failed->at = bpf_ktime_get_ns();
-	failed->what = (struct failure){ .call = call, .error = status };
-	failed->minor = 0;
-	failed->kind = ARGUMENT_NONE;
+	begin_failure(failed, &what);
 	failed->object = connection->object;
 }
 

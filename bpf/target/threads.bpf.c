@@ -60,6 +60,8 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	end_write(record);
 	if (maker)
 		inherit_chain(child, parent, maker, now);
+	if (maker && child->tgid != parent->tgid)
+		maker->forked_at = now;
 	if (knobs.databases && child->tgid != parent->tgid)
 		inherit_database(parent->tgid, child->tgid);
 	if (knobs.interpreters && child->tgid != parent->tgid)

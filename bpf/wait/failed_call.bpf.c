@@ -129,8 +129,6 @@ static __always_inline void read_argument(struct failed_call *failed, struct tas
 	struct inode *inode;
 	__u32 argument;
 
-	failed->kind = ARGUMENT_NONE;
-	failed->object = 0;
 	if (number >= 512 || call->i386)
 		return;
 	argument = call_arguments[number];
@@ -154,14 +152,14 @@ static __always_inline void read_argument(struct failed_call *failed, struct tas
 static __always_inline void keep_failed(struct task_struct *task, struct call *call, __u32 error)
 {
 	struct failed_call *failed = failed_of(task);
+	struct failure what = { .call = call_object(call), .error = error };
 	__u64 number = call->number;
 
 	if (!failed || (failed->at && !failed->minor && is_minor(error)))
 		return;
 	if (number < 512)
 		has_failed[number] = true;
-	failed->at = bpf_ktime_get_ns();
-	failed->what = (struct failure){ .call = call_object(call), .error = error };
+	begin_failure(failed, &what);
 	failed->minor = is_minor(error);
 	read_argument(failed, task, call);
 }

@@ -33,6 +33,14 @@ static __always_inline struct failed_call *failed_of(struct task_struct *task)
 	return failed;
 }
 
+static __always_inline void begin_failure(struct failed_call *failed, const struct failure *what)
+{
+	failed->at = bpf_ktime_get_ns();
+	failed->what = *what;
+	failed->object = failed->minor = 0;
+	failed->kind = ARGUMENT_NONE;
+}
+
 /*
  * What succeeds after all is not what a thread sleeps for.  `for_all`: nothing tells for what the call is made, so that the
  * next failure is perhaps for something else.

@@ -76,11 +76,32 @@ def test_a_child_that_is_killed_fails(tmp_path: Path, attach: Attach, cleanup: C
         "mkdir lock 2>/dev/null; while :; do sleep 0.1; done",
         "while :; do mkdir lock 2>/dev/null; mkdir other; sleep 0.1; rmdir other; done",
         "while :; do mkdir lock 2>/dev/null || sleep 0.02; mkdir other; sleep 0.5; rmdir other; done",
+        "while :; do mkdir lock 2>/dev/null; ls >/dev/null; sleep 0.1; done",
+        "while :; do mkdir lock 2>/dev/null | cat; sleep 0.1; done",
+        "while :; do seq 1000000 | grep -q 5; sleep 0.1; done",
     ],
-    ids=["fine", "computes", "once", "another", "mostly"],
+    ids=["fine", "computes", "once", "another", "mostly", "other work", "pipeline", "unread"],
 )
 def test_sleep_that_is_for_something_else(text: str, tmp_path: Path, attach: Attach, cleanup: Cleanup) -> None:
     assert retried(shell(text, tmp_path, attach, cleanup)) is None
+
+
+def test_a_child_that_its_parent_ends_has_not_failed(attach: Attach, cleanup: Cleanup) -> None:
+    text = """
+import subprocess, time
+print(0, flush=True)
+while True:
+    with subprocess.Popen(["sleep", "9"]) as child:
+        child.terminate()
+    time.sleep(0.1)
+"""
+    pid, _ = cleanup.enter_context(running_command(["python3", "-c", text]))
+    assert retried(watched(attach, pid, WINDOW_NS)) is None
+
+
+def test_a_pipeline_fails_if_its_last_process_does(tmp_path: Path, attach: Attach, cleanup: Cleanup) -> None:
+    found = retried(shell("until ls | mkdir lock 2>/dev/null; do sleep 0.1; done", tmp_path, attach, cleanup))
+    assert found and found.headline.startswith("mkdir ends with status 1"), found
 
 
 @pytest.mark.parametrize(

@@ -203,9 +203,21 @@ def test_children_are_followed_also_where_calls_are_not() -> None:
     assert not any("watched" in each for each in found.limits), found.limits
 
 
-@pytest.mark.parametrize("command", ["grep", "[", "pgrep"])
-def test_a_condition_that_is_not_met_yet_is_no_fault(command: str) -> None:
-    assert finding(script(child(command)).model(), ID).severity is Severity.INFO
+@pytest.mark.parametrize(
+    ("command", "status", "severity"),
+    [
+        ("grep", 1, Severity.INFO),
+        ("[", 1, Severity.INFO),
+        ("timeout", 124, Severity.INFO),
+        ("systemctl", 3, Severity.INFO),
+        ("nc", 1, Severity.INFO),
+        ("grep", 2, Severity.WARNING),
+        ("timeout", 127, Severity.WARNING),
+    ],
+)
+def test_a_condition_that_is_not_met_yet_is_no_fault(command: str, status: int, severity: Severity) -> None:
+    """Such a program says by another status that it could not even look."""
+    assert finding(script(child(command, status)).model(), ID).severity is severity
 
 
 def test_sleep_that_mostly_follows_no_failure_of_a_child_is_not_due_to_one() -> None:

@@ -78,6 +78,7 @@ static const struct probe probes[] = {
 	{ .name = "sys_exit", .feature = "operations", .need = needs_slo },
 	{ .name = "failed_call", .feature = "failed_calls", .need = needs_one_target },
 	{ .name = "failed_child", .feature = "failed_calls", .need = needs_one_target },
+	{ .name = "child_ended", .feature = "failed_calls", .need = needs_one_target },
 	{ .name = "host_waking", .feature = "host", .need = needs_host },
 	{ .name = "group_made", .feature = "group", .need = needs_group },
 	{ .name = "group_joined", .feature = "group", .need = needs_group },

@@ -1,6 +1,7 @@
 """What fails before threads sleep, in words: a system call, a question that is answered with an error, or a child."""
 
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perfdiag.common.text import printable
@@ -15,28 +16,19 @@ from perfdiag.recording import schema
 
 _SIGNALS = 0x7F
 _LONGEST_NAMES = 50  # of a peer and what it is asked, in a headline
-# Programs that scripts ask whether something is so, and that say no by their status.
-_CONDITIONS = frozenset(
-    [
-        "[",
-        "cmp",
-        "diff",
-        "egrep",
-        "false",
-        "fgrep",
-        "find",
-        "getent",
-        "grep",
-        "kill",
-        "ls",
-        "mountpoint",
-        "pgrep",
-        "pidof",
-        "stat",
-        "test",
-        "which",
-    ]
-)
+# Programs that scripts ask whether something is so, and the statuses by which they say no.
+_ANSWERS: Mapping[str, frozenset[int]] = {
+    **dict.fromkeys(("[", "cmp", "diff", "egrep", "fgrep", "grep", "test", "zgrep"), frozenset({1})),
+    **dict.fromkeys(("expr", "false", "find", "findmnt", "fuser", "git", "kill", "lsof"), frozenset({1})),
+    **dict.fromkeys(("pgrep", "pidof", "ping", "pkill", "rpm", "stat", "tmux", "which"), frozenset({1})),
+    **dict.fromkeys(("nc", "nc.openbsd", "nc.traditional", "ncat", "dpkg-query"), frozenset({1})),
+    **dict.fromkeys(("ls", "pg_isready"), frozenset({1, 2})),
+    "getent": frozenset({2}),
+    "mountpoint": frozenset({1, 32}),
+    "service": frozenset({3}),
+    "systemctl": frozenset({1, 3, 4}),
+    "timeout": frozenset({124, 137}),
+}
 
 
 @dataclass(frozen=True)
@@ -78,7 +70,7 @@ def _child(model: Model, line: schema.FailedCall) -> Failure:
     ended = f"{command} {_end(line.exit_code)}"
     cause = _tried(model, line) if line.call or line.status else None
     by_hand = f"run {command} by hand, and see what it says: here that may go nowhere (2>/dev/null)"
-    expected = line.command in _CONDITIONS or bool(cause and line.status and cause.expected)
+    expected = _is_answer(line) or bool(cause and line.status and cause.expected)
     sleepers = f"{_starter(model, line)} sleeps before it tries again ({plural(line.sleeps, 'time')})"
     told = f"{ended} ({cause.short})" if cause else ended
     told = told if len(f"{told}, and {sleepers}") <= LONGEST_HEADLINE else ended
@@ -97,11 +89,20 @@ def _child(model: Model, line: schema.FailedCall) -> Failure:
     )
 
 
+def _status(exit_code: int) -> int:
+    return exit_code >> 8 & 0xFF
+
+
+def _is_answer(line: schema.FailedCall) -> bool:
+    """Return whether a child may have ended so to say that something is not the case."""
+    return not line.exit_code & _SIGNALS and _status(line.exit_code) in _ANSWERS.get(line.command, ())
+
+
 def _end(exit_code: int) -> str:
     """Return how a child ended, as wait(2) says it."""
     number = exit_code & _SIGNALS
     if not number:
-        return f"ends with status {exit_code >> 8 & 0xFF}"
+        return f"ends with status {_status(exit_code)}"
     known = {each.value: each.name for each in signal.Signals}
     return f"is ended by {known.get(number, f'signal {number}')}"
 
