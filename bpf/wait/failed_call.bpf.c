@@ -5,7 +5,7 @@
  * HOOKS   tp_btf sys_exit.
  * COST    100 ns for every system call of the host, most of it the tracepoint itself (getppid() takes 164 ns without it,
  *         267 with it): taken away for good as soon as one CPU returns from more than 100,000 calls a second.  A look-up
- *         for each that fails or times out.
+ *         for each of the target's that fails or times out, opens nothing but takes a name, or writes to standard error.
  * CANNOT  see that another thread sleeps for a call that failed, or a try that no second one and a second sleep follow, in
  *         the same request where the thread reads requests.  Of several calls that failed before a sleep the last one
  *         counts.
@@ -17,6 +17,7 @@
 #include "wait/file.bpf.h"
 
 #define ERESTARTSYS 512 /* the first of those that no program ever sees */
+#define STANDARD_ERROR 2
 #define MANY_CALLS 131072
 #define MANY_CALLS_NS 1310720000ULL /* 100,000 a second: a hundredth of a CPU */
 
@@ -174,6 +175,41 @@ static __always_inline void forget_failed(struct task_struct *task, struct call 
 			     call->i386 || ARGUMENT_KIND(call_arguments[number]) == ARGUMENT_NONE);
 }
 
+/* An empty path stands for a descriptor, which is nothing new. */
+static __always_inline bool is_empty_path(const struct call *call, __u32 argument)
+{
+	__u32 place = ARGUMENT_PLACE(argument);
+	char first = 0;
+
+	if (ARGUMENT_KIND(argument) != ARGUMENT_PATH || place >= 5)
+		return false;
+	bpf_probe_read_user(&first, sizeof(first), (void *)call->arguments[place]);
+	return !first;
+}
+
+/*
+ * Why a process ends is often not what failed last: it may have gone on.  Who cannot says so, and may read what it says
+ * from files.  Calls that take a name and return 0 open nothing.
+ */
+static __always_inline void note_next(struct task_struct *task, struct call *call, __u32 class, long result)
+{
+	__u64 number = call->number;
+	__u32 argument = number < 512 && !call->i386 ? call_arguments[number] : ARGUMENT_NONE, after = AFTER_NOTHING;
+	struct failed_call *failed;
+
+	if (class == SYSCALL_FD_WRITE && (__u32)call->arguments[0] == STANDARD_ERROR)
+		after = AFTER_MESSAGE;
+	else if (class == SYSCALL_CHILD && result > 0)
+		after = AFTER_MORE;
+	else if (!result && (ARGUMENT_KIND(argument) == ARGUMENT_PATH || ARGUMENT_KIND(argument) == ARGUMENT_ADDRESS))
+		after = AFTER_MORE;
+	if (!after || !task->bpf_storage)
+		return;
+	failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
+	if (failed && failed->at && failed->after < after && !(after == AFTER_MORE && is_empty_path(call, argument)))
+		failed->after = after;
+}
+
 /* A thread sleeps, and if it slept for the same call before, it tries that again and again. */
 static __always_inline void book_sleep(struct task_struct *task, struct call *call)
 {
@@ -199,6 +235,7 @@ static __always_inline int note_end(long result)
 		return 0;
 	read_call(task, &call);
 	class = class_of(&call);
+	note_next(task, &call, class, result);
 	if (is_sleep(class, result))
 		book_sleep(task, &call);
 	else if (result >= 0)

@@ -7,11 +7,12 @@
  *         threads that end a load.  For each signal of the host that ends processes two look-ups.
  * CANNOT  see what a shell does about its children itself (test and other built-in commands), or tell a child that has to
  *         fail from one that does not: that its name and status have to.  With the shell's option pipefail, see a failure
- *         in a pipeline before its last process.
+ *         in a pipeline before its last process.  See in what a program has failed that says nothing, or elsewhere.
  */
 #include "wait/call.bpf.h"
 #include "wait/failed_tries.bpf.h"
 
+#define LONGEST_END_NS 1000000000ULL /* an interpreter that ends tidies up, and may have to wait for a CPU */
 #define SIGINT 2
 #define SIGQUIT 3
 #define SIGKILL 9
@@ -26,7 +27,17 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* In what it failed, if that is known: of what often does no harm nothing tells that it was that. */
+/*
+ * Has a process ended for what failed there last?  Whoever cannot go on without a call says so, and ends soon; after an
+ * answer it may well be silent.  Of what often does no harm nothing tells that it was that.
+ */
+static __always_inline bool is_cause(const struct failed_call *own)
+{
+	if (!own || !own->at || own->minor || own->what.ended || bpf_ktime_get_ns() - own->at > LONGEST_END_NS)
+		return false;
+	return OBJECT_KIND(own->what.call) == OBJECT_REQUEST || own->after == AFTER_MESSAGE;
+}
+
 static __always_inline void take_cause(struct failed_call *failed, const struct failed_call *own)
 {
 	failed->what.call = own->what.call;
@@ -45,7 +56,7 @@ static __always_inline void keep_child(struct task_struct *parent, struct task_s
 		return;
 	__builtin_memcpy(what.command, task->comm, sizeof(what.command));
 	begin_failure(failed, &what);
-	if (own && own->at && !own->minor && !own->what.ended)
+	if (is_cause(own))
 		take_cause(failed, own);
 }
 

@@ -37,7 +37,7 @@ static __always_inline void begin_failure(struct failed_call *failed, const stru
 {
 	failed->at = bpf_ktime_get_ns();
 	failed->what = *what;
-	failed->object = failed->minor = 0;
+	failed->object = failed->minor = failed->after = 0;
 	failed->kind = ARGUMENT_NONE;
 }
 

@@ -12,6 +12,13 @@ struct failure {
 	char command[COMM_BYTES]; /* of the child */
 };
 
+/* What a thread has done since something failed, the last of these. */
+enum after_failure {
+	AFTER_NOTHING,
+	AFTER_MESSAGE, /* it has written to standard error */
+	AFTER_MORE,    /* something else that it has called by name has succeeded, or it has started a process */
+};
+
 /* What a thread tried last in vain since it slept: a later failure does not count if it matters less. */
 struct failed_call {
 	__u64 at; /* 0: none */
@@ -20,7 +27,7 @@ struct failed_call {
 	__u8 kind;    /* enum argument_kind */
 	__u8 minor;
 	__u8 ended_by; /* the last signal that another process of the target has sent to end this one; 0: none */
-	__u8 padding;
+	__u8 after;    /* enum after_failure */
 	__u32 slept_read;	       /* how many requests the thread had read before its last sleep */
 	char argument[ARGUMENT_BYTES]; /* a path that fills it may have been cut: its NUL is the last byte then */
 	struct failure slept_for;      /* what failed before its last sleep */
