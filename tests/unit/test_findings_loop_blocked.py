@@ -29,11 +29,11 @@ def test_the_requests_that_it_computes_for_are_named() -> None:
     assert "for requests" not in finding(loop(400).model(), LOOP).headline
 
 
-def test_where_another_program_computes_the_handler_is_not_sure() -> None:
-    assert finding(loop(400).model(), LOOP).confidence is Confidence.HIGH
+def test_what_another_program_computes_holds_up_no_loop() -> None:
     builder = loop(400).thread("gzip", pid=300, cpu_user="5 s")
     found = finding(builder.stack("cpu", count=300, pid=300, user=["deflate (gzip)"]).model(), LOOP)
-    assert found.confidence is Confidence.MEDIUM and "may be another program's" in found.limits[0]
+    assert found.confidence is Confidence.HIGH and "renderYearlyReport (app.js)" in found.claim, found
+    assert "deflate" not in str(found)
 
 
 def test_of_several_loops_it_is_said_which_are_busy() -> None:
@@ -99,7 +99,15 @@ def test_a_loop_that_sleeps_is_not_held_up_by_the_code_that_it_runs_besides() ->
     assert found.remedies[0].text.startswith("await what it waits for")
 
 
-def test_a_loop_that_is_parked_may_be_idle() -> None:
+def test_where_another_thread_sleeps_is_not_where_the_loop_does() -> None:
+    """Server and client can both be in the target."""
+    builder = waiting_loop("wait.timer", "300 ms", 25)
+    builder.stack("wait", "wait.timer", user=["serve (redis)"], weight="1 s")
+    builder.thread("client", pid=300, wait_timer="9 s")
+    builder.stack("wait", "wait.timer", user=["pause (client)"], weight="9 s")
+    found = finding(builder.model(), LOOP)
+    assert "in serve (redis) of the sampled waits" in str(found.evidence) and "pause" not in str(found), found
+_may_be_idle() -> None:
     found = finding(waiting_loop("wait.parked", "350 ms", 20).model(), LOOP)
     assert found.confidence is Confidence.LOW and "may be idle" in found.limits[0]
 

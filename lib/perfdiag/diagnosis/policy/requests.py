@@ -87,10 +87,6 @@ class RequestsPolicy(Family):
         0.1,
         "What requests do not wait for is only said where nine tenths of their time were followed.",
     )
-    blocking_program_share = share(
-        0.1,
-        "A program with a smaller part of the target's CPU samples names no function.",
-    )
     long_turn_samples = count(
         12,
         "Fewer CPU samples of long turns name no function: of one that half stand in the half width is 28 points.",

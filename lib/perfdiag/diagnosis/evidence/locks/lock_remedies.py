@@ -1,5 +1,6 @@
 """What to say and do about the locks of language runtimes and servers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
@@ -9,6 +10,7 @@ from perfdiag.diagnosis.significance import duration, fix, plain
 from perfdiag.model.model import Model, Row
 from perfdiag.model.stacks.scripts import waits_in
 from perfdiag.model.stacks.symbols import readable
+from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.runtime_locks import BY_ID, RuntimeLock
 
 
@@ -167,12 +169,16 @@ def shows(model: Model, lock: RuntimeLock, key: str) -> dict[str, int]:
     return sums_by_key((plain(readable(name)), ns) for name, ns in known if name)
 
 
-def waiting_code(model: Model, account: str, key: str | None = None) -> dict[str, int]:
-    """Return the functions outside the C library that wait for the lock, or that begin any wait of the account, by
-    sampled time."""
+def waiting_code(
+    model: Model, account: str, key: str | None = None, *, threads: Iterable[ThreadLedger] | None = None
+) -> dict[str, int]:
+    """Return the functions outside the C library that wait for the lock, or that begin any wait of the account, of all
+    threads or of some, by sampled time."""
+    of = None if threads is None else {(each.pid, tid) for each in threads for tid in (each.tid, 0)}
     known = (
         (waits_in(stack), stack.weight_ns)
         for stack in model.wait_stacks(account, key=key)
-        if stack.weight_ns  # a stack of a wait that took no time stands for none of it
+        # a stack of a wait that took no time stands for none of it
+        if stack.weight_ns and (of is None or (stack.pid, stack.tid) in of)
     )
     return sums_by_key((plain(name), ns) for name, ns in known if name)

@@ -1,9 +1,8 @@
 """LOOP-BLOCKED: one handler holds up an event loop, and all other requests wait."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.text import named
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
@@ -39,7 +38,7 @@ from perfdiag.diagnosis.rule import (
 from perfdiag.diagnosis.significance import duration, fix, percent, top
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import QUEUED, RequestTime
-from perfdiag.model.requests.serving_threads import taken
+from perfdiag.model.requests.serving_threads import Servers, taken
 from perfdiag.model.requests.unread_requests import KEPT_FROM, LISTENS, Met
 from perfdiag.model.stacks.symbols import of_runtime
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -63,7 +62,7 @@ _AWAIT = "await what it waits for instead of calling it, or move the call to a w
     " the program's own inside which many samples stand. Go's scheduler, where one thread runs all goroutines, is no"
     " event loop: no goroutine holds up the others for long, and together they lack CPU time.",
     alternatives="The thread is busy all the time with short turns (CPU-SINGLE-THREAD), or has no CPU"
-    " (CPU-CONTENTION). If other processes of the target compute, too, the function may be theirs.",
+    " (CPU-CONTENTION).",
     remedies="Move the work to a worker thread or process, or split it and return to the loop in between.",
     verify="Requests are read within 20 ms.",
 )
@@ -80,7 +79,7 @@ def loop_blocked(model: Model) -> Iterable[Outcome]:
     if not is_felt(model, time, queued):
         yield hardly_unread("LOOP-BLOCKED", time, queued)
         return
-    held = _held_elsewhere(time.met) or _held_up(model, time.met.others)
+    held = _held_elsewhere(time.met) or _held_up(model, time.by)
     yield conclude(
         model,
         queue_claims(time, taken=False),
@@ -127,15 +126,16 @@ def _held_elsewhere(met: Met) -> _HeldUp | None:
     )
 
 
-def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
+def _held_up(model: Model, by: Servers) -> _HeldUp:
     """Return what holds the loops up, code or waits, unless it has findings of its own."""
+    parts = by.met.others
     computing = sum(parts.get(name, 0.0) for name in SAMPLED)
     account = max((name for name in parts if name not in SAMPLED), key=lambda name: parts[name], default="")
     if account and parts[account] > computing:
         doing = does(account)
         text = f"{percent(parts[account])} of the delay in the loop is {phrase_of(account)}"
         evidence = [Evidence(text, parts[account], "share", "ledger")]
-        if code := waiting_code(model, account):
+        if code := waiting_code(model, account, threads=by.loops):
             evidence.append(
                 Evidence(
                     f"{phrase_of(account)} in {top(code)} of the sampled waits",
@@ -155,7 +155,9 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
             headline=f": its thread {does_in_brief(account)}",
             sleeps=account == SLEEP,
         )
-    samples = _blocking_samples(model)
+    pids = {loop.pid for loop in by.loops}
+    kind = scheduler_of(row.key for row in model.rows_of(WORK) if row.pid in pids)
+    samples = _blocking_samples(model, by.loops, of_process=bool(kind and kind.limit))
     functions = [each for each in samples.hottest(of_few=True) if each.part.share > each.part.error]
     culprit = _culprit(samples, functions)
     headline = f" by {culprit}" if culprit else " by code that runs for long"
@@ -166,10 +168,8 @@ def _held_up(model: Model, parts: Mapping[str, float]) -> _HeldUp:
     rarer = f"; until then ask for {asked} less often" if asked else ""
     move = f"move {moved} to a worker thread or process, or return to the loop in between{rarer}"
     remedy = instead_of(asked) or move
-    unsure = _unsure(model, samples, functions)
+    unsure = "" if functions else "CPU samples do not show which function held it up"
     evidence = [*code_evidence(samples, functions), *_inside(samples)]
-    readers = {thread.pid for thread in model.threads if thread.requests_read}
-    kind = scheduler_of(row.key for row in model.rows_of(WORK) if row.pid in readers)
     if kind and kind.limit:
         return _taken_up(kind, culprit, evidence, unsure)
     return _HeldUp(f"{claim}{serving}", remedy, evidence, unsure, headline=f"{headline}{serving}")
@@ -189,12 +189,16 @@ def _inside(samples: CpuSamples) -> list[Evidence]:
     return functions_evidence(shared, " of samples, with what they call")
 
 
-def _blocking_samples(model: Model) -> CpuSamples:
-    """Return the CPU samples of long turns where most of the time in which requests lay unread was behind such turns;
-    else all of them, for many short turns in a row are what requests wait for."""
-    long_turns = CpuSamples(model, long_turns=True)
+def _blocking_samples(model: Model, loops: Sequence[ThreadLedger], *, of_process: bool) -> CpuSamples:
+    """Return the CPU samples of long turns of the loops where most of the time in which requests lay unread was behind
+    such turns; else all of them, for many short turns in a row are what requests wait for.  Tasks of a scheduler are
+    run by any thread of the process."""
+    pids, tids = {loop.pid for loop in loops}, None if of_process else {0, *(loop.tid for loop in loops)}
+    long_turns = CpuSamples(model, *pids, tids=tids, long_turns=True)
     waited_long = delays_of(model).typical_ns() >= RECORDER["LONG_TURN_NS"]
-    return long_turns if waited_long and long_turns.count >= requests_policy.long_turn_samples else CpuSamples(model)
+    if waited_long and long_turns.count >= requests_policy.long_turn_samples:
+        return long_turns
+    return CpuSamples(model, *pids, tids=tids)
 
 
 def _culprit(samples: CpuSamples, functions: Sequence[Hot]) -> str:
@@ -206,16 +210,6 @@ def _culprit(samples: CpuSamples, functions: Sequence[Hot]) -> str:
     path = [each for each in samples.hot_path() if not of_runtime(each.name)]
     inside = path or samples.shared_out(requests_policy.blocking_function_share) or functions[:1]
     return next((each.name for each in inside if each.part.share >= requests_policy.blocking_function_share), "")
-
-
-def _unsure(model: Model, samples: CpuSamples, functions: Sequence[Hot]) -> str:
-    """Return the reason to doubt that the hottest function holds up the loop, or ""."""
-    if not functions:
-        return "CPU samples do not show which function held it up"
-    names = {thread.pid: thread.comm for thread in model.threads if thread.tid == thread.pid}
-    counts = sums_by_key((names.get(stack.pid, ""), stack.count) for stack in samples.stacks)
-    several = sum(count >= requests_policy.blocking_program_share * samples.count for count in counts.values()) > 1
-    return "several programs computed: the function may be another program's" if several else ""
 
 
 def _which(found: Sequence[ThreadLedger]) -> list[Evidence]:
