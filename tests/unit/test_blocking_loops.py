@@ -46,6 +46,24 @@ def test_an_event_loop_held_up_by_waits_that_have_findings_names_these_and_no_co
     assert held.remedies[0].text.startswith("await what it waits for")
 
 
+def test_an_event_loop_that_reads_what_its_children_write_waits_for_these() -> None:
+    """popen().read() of a shell that runs sleep(1): the requests behind it wait as well."""
+    builder = Builder(comm="python3").thread("sleep", pid=200, tid=200, wait_timer="3700 ms")
+    builder.thread("python3", cpu_user="400 ms", rest="wait.events")
+    builder.row("ipc.pipe", "pipe:77", durations={"30 ms": COUNT})
+    builder.because("ipc.pipe", "pipe:77", "wait.timer", "3700 ms", steps=["wait.child"], root_tid=200, inside=True)
+    parts, unread_ns = {"cpu.user": 400 * MS, "ipc.pipe": 3840 * MS}, COUNT * DELAY_NS
+    whole_ns = sum(parts.values()) + unread_ns
+    builder.reads(COUNT, 127)
+    builder.line(exchange(COUNT, whole_ns, parts, turns=127, read_delay_ns=unread_ns))
+    builder.line(*unread({("ipc.pipe", "ipc.pipe"): unread_ns}))
+    builder.line(latency([whole_ns // COUNT] * COUNT))
+    first = diagnose(builder.line(latency([DELAY_NS] * COUNT, "read_delay")).model()).findings[0]
+    assert first.id == "PROC-CHILD-SLOW" and first.severity is Severity.WARNING, first
+    assert first.headline.startswith("The event loop waits for child processes (sleep) in a blocking call"), first
+    assert "await the call" in first.remedies[0].text and "shorten the sleep in sleep" in first.remedies[1].text
+
+
 def test_who_is_no_event_loop_or_computes_meanwhile_may_block_in_a_call() -> None:
     for builder in (calling(0, 0.9), calling(127, 0.02)):
         assert "event loop" not in finding(builder.model(), PEER).headline

@@ -106,8 +106,10 @@ def test_where_another_thread_sleeps_is_not_where_the_loop_does() -> None:
     builder.thread("client", pid=300, wait_timer="9 s")
     builder.stack("wait", "wait.timer", user=["pause (client)"], weight="9 s")
     found = finding(builder.model(), LOOP)
-    assert "in serve (redis) of the sampled waits" in str(found.evidence) and "pause" not in str(found), found
-_may_be_idle() -> None:
+    assert "serve (redis) 100 % of the sampled waits" in str(found.evidence) and "pause" not in str(found), found
+
+
+def test_a_loop_that_is_parked_may_be_idle() -> None:
     found = finding(waiting_loop("wait.parked", "350 ms", 20).model(), LOOP)
     assert found.confidence is Confidence.LOW and "may be idle" in found.limits[0]
 

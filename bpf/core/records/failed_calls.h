@@ -26,9 +26,9 @@ struct failed_call {
 	__u64 object; /* the file of its descriptor, or the peer; 0: none */
 	__u8 kind;    /* enum argument_kind */
 	__u8 minor;
-	__u8 ended_by; /* the last signal that another process of the target has sent to end this one; 0: none */
-	__u8 after;    /* enum after_failure */
-	__u32 slept_read;	       /* how many requests the thread had read before its last sleep */
+	__u8 ended_by;	  /* the last signal that another process of the target has sent to end this one; 0: none */
+	__u8 after;	  /* enum after_failure */
+	__u32 slept_read; /* how many requests the thread had read before its last sleep */
 	char argument[ARGUMENT_BYTES]; /* a path that fills it may have been cut: its NUL is the last byte then */
 	struct failure slept_for;      /* what failed before its last sleep */
 	__u64 slept_ns;		       /* that sleep, if it is not booked: only who fails again tries again */

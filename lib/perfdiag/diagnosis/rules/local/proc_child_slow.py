@@ -9,6 +9,7 @@ from perfdiag.common.units import counted, first_of
 from perfdiag.diagnosis.evidence.fix_checks import less, measured
 from perfdiag.diagnosis.evidence.local.process_churn import Churn, churn
 from perfdiag.diagnosis.evidence.local.processes_of_requests import waiting_for_processes
+from perfdiag.diagnosis.evidence.requests.blocking_calls import holding
 from perfdiag.diagnosis.evidence.target import CPU, again, subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy, local_policy
@@ -148,8 +149,9 @@ def _slept_in_requests(model: Model) -> dict[str, int]:
         return {}
     for wait, roots in roots_inside(model.chains).items():
         ns = time.accounts.get(wait, 0)
+        waited_ns = min(ns, model.ns(wait))  # where several requests wait behind one thread, each has its time
         idle_ns = sum(part for root, part in roots.items() if kind_of(root) is not Kind.LATENCY)
-        if ns and 2 * roots.get("wait.timer", 0) > max(idle_ns, 0 if time.excess else ns):
+        if ns and 2 * roots.get("wait.timer", 0) > max(idle_ns, 0 if time.excess else waited_ns):
             found[wait] = ns
     return found if sum(found.values()) >= general_policy.fault_share * time.ns else {}
 
@@ -165,14 +167,18 @@ def _sleeping(model: Model, slept: Mapping[str, int]) -> Finding:
     evidence = [Evidence(f"{duration(known_ns)} of it in waits for who slept", float(known_ns), "ns", "sched_waking")]
     if names:
         evidence.append(Evidence(f"children: {', '.join(names[:SHOWN])}", float(len(names)), "count", "sched_waking"))
+    whom = f"for child processes{f' ({comms})' if comms else ''}"
+    held = holding(model, [row for wait in slept for row in model.rows_of(wait)], whom)
+    claim = f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep on a timer."
+    shorten = fix(f"shorten the sleep in {comms or 'the child process'}, or let it wait for the event itself")
     return conclude(
         model,
         {wait: model.ns(wait) for wait in slept},
-        headline=f"Requests wait for child processes{f' ({comms})' if comms else ''}, which sleep",
-        claim=f"Requests wait {duration(slept_ns)} for child processes, which mostly sleep on a timer.",
+        headline=held.headline if held else f"Requests wait {whom}, which sleep",
+        claim=f"{claim}{held.claim}" if held else claim,
         mechanism=Mechanism.SLEEP,
-        evidence=evidence,
-        remedies=[fix(f"shorten the sleep in {comms or 'the child process'}, or let it wait for the event itself")],
+        evidence=[*evidence, *held.evidence] if held else evidence,
+        remedies=[held.remedy, shorten] if held else [shorten],
         verify=less(model, "waiting of requests for children", slept_ns),
     )
 
