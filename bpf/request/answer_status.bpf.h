@@ -67,14 +67,22 @@ static __always_inline void keep_error(const struct connection *connection, __u6
 	failed->object = connection->object;
 }
 
-/* The first of an answer to a call with a name has been read.  Global, so that the verifier walks it once. */
+/*
+ * Something of an answer has been read: the first of one to a call with a name, or what shows no status, as of a database.
+ * Global, so that the verifier walks it once. */
 __weak __noinline int look_at_answer(struct connection *connection, __u32 bytes)
 {
-	__u32 status = status_here(bytes);
+	__u32 status;
 	__u64 call, ns;
 
 	if (!connection)
 		return 0;
+	if (!connection->status_due) {
+		if (OBJECT_KIND(connection->object) == OBJECT_PEER)
+			note_answered(bpf_get_current_task_btf(), connection->object);
+		return 0;
+	}
+	status = status_here(bytes);
 	connection->status_due = status == STATUS_INTERIM;
 	call = OBJECT(OBJECT_REQUEST, connection->call_name);
 	if (status >= LOWEST_ERROR) {
@@ -82,8 +90,10 @@ __weak __noinline int look_at_answer(struct connection *connection, __u32 bytes)
 		count_error(connection, connection->call_name, status, ns);
 		if (knobs.sees_failures)
 			keep_error(connection, call, status);
-	} else if (status == STATUS_FINE) {
-		forget_tries(bpf_get_current_task_btf(), call, false);
+	} else if (status != STATUS_INTERIM) {
+		if (status == STATUS_FINE)
+			forget_tries(bpf_get_current_task_btf(), call, false);
+		note_answered(bpf_get_current_task_btf(), connection->object);
 	}
 	return 0;
 }

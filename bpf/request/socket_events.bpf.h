@@ -131,7 +131,7 @@ static __always_inline int received(struct sock *sock, int length, int flags)
 	record->set_off_at = connection->exchange == EXCHANGE_ANSWERED ? connection->set_off_at : 0;
 	note_answer_read(record, connection);
 	read_answer(record, connection, length, leaves_some(sock) ? 0 : now);
-	if (connection->status_due && length)
+	if (length && (connection->status_due || (knobs.sees_failures && connection->direction == DIRECTION_CONNECTED)))
 		look_at_answer(connection, length);
 	if (awaits_number(connection))
 		take_number(connection, length);

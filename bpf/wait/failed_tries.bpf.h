@@ -60,6 +60,23 @@ static __always_inline void forget_tries(struct task_struct *task, __u64 call, b
 		failed->slept_for.call = 0;
 }
 
+/* Who gets an answer elsewhere before it fails again does other work in between, and its sleep may be for that. */
+static __always_inline void note_answered(struct task_struct *task, __u64 peer)
+{
+	struct failed_call *failed;
+
+	if (!task->bpf_storage)
+		return;
+	failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
+	if (failed && failed->answered != peer)
+		failed->answered = failed->answered ? SEVERAL_PEERS : peer;
+}
+
+static __always_inline bool has_other_answer(const struct failed_call *failed)
+{
+	return failed->answered && failed->answered != failed->object;
+}
+
 static __always_inline bool is_same(const struct failure *one, const struct failure *other)
 {
 	const __u64 *words = (const __u64 *)one, *others = (const __u64 *)other;
@@ -69,16 +86,17 @@ static __always_inline bool is_same(const struct failure *one, const struct fail
 
 /*
  * Who tries in vain sleeps, or has somebody of that name sleep: after the same a second time, that is why.  What fails in the
- * next request fails for that: it is no second try.
+ * next request fails for that: it is no second try.  Nor is what fails in each turn of a loop that does other work as well.
  */
 static __always_inline void book_try(struct failed_call *failed, const char *comm, const struct record *who, __u64 ns)
 {
 	struct failed_call_key key = { .what = failed->what };
 	struct failed_call_sum *sum;
+	bool other = has_other_answer(failed);
 
 	__builtin_memcpy(key.comm, comm, sizeof(key.comm));
-	failed->at = 0;
-	if (!is_same(&failed->slept_for, &failed->what) || failed->slept_read != who->requests_read) {
+	failed->at = failed->answered = 0;
+	if (other || !is_same(&failed->slept_for, &failed->what) || failed->slept_read != who->requests_read) {
 		failed->slept_for = failed->what;
 		failed->slept_read = who->requests_read;
 		failed->slept_ns = ns;

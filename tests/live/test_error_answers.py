@@ -81,6 +81,19 @@ def peer(answer: Callable[[socket.socket], None]) -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
+# Asks two peers again and again, and sleeps after each turn.
+BUSY_CLIENT = """
+import socket, sys, time
+peers = [socket.create_connection(("127.0.0.1", int(port))) for port in sys.argv[1:]]
+print(0, flush=True)
+while True:
+    for peer in peers:
+        peer.sendall(b"GET /parts HTTP/1.1\\r\\n\\r\\n")
+        peer.recv(1000)
+    time.sleep(0.05)
+"""
+
+
 def saying(*pieces: bytes, pause_s: float = 0) -> Callable[[socket.socket], None]:
     """Answer with these, one after the other."""
 
@@ -205,3 +218,18 @@ def test_nothing_else_of_an_answer_is_kept(attach: Attach, cleanup: Cleanup, tmp
     (line,) = recording.of(schema.Answer)
     assert (line.name, line.status) == ("GET /", "403")
     assert MARKER not in str(recording.of(schema.Answer)) + str(recording.of(schema.FailedCall))
+
+
+@pytest.mark.parametrize("refused", [0, 1])
+@pytest.mark.parametrize("other", [b"HTTP/1.1 200 OK\r\n\r\n", b"rows of a database"])
+def test_a_loop_that_gets_its_answers_elsewhere_does_not_try_again(
+    other: bytes, refused: int, attach: Attach, cleanup: Cleanup
+) -> None:
+    """A cache that refuses before its origin answers, or metrics that are refused after the work."""
+    answers = [other, other]
+    answers[refused] = b"HTTP/1.1 503 x\r\n\r\n"
+    ports = [cleanup.enter_context(peer(saying(each))) for each in answers]
+    pid, _ = cleanup.enter_context(running_server(BUSY_CLIENT, *ports))
+    model = watched(attach, pid, WINDOW_NS)
+    assert [each.status for each in model.answers] == ["503"], model.answers
+    assert retried(model) is None and sum(each.sleeps for each in model.failed_calls) <= 2, model.failed_calls

@@ -32,7 +32,10 @@ struct failed_call {
 	char argument[ARGUMENT_BYTES]; /* a path that fills it may have been cut: its NUL is the last byte then */
 	struct failure slept_for;      /* what failed before its last sleep */
 	__u64 slept_ns;		       /* that sleep, if it is not booked: only who fails again tries again */
+	__u64 answered;		       /* the peer that has answered since, without an error; SEVERAL_PEERS, 0: none */
 };
+
+#define SEVERAL_PEERS (~0ULL)
 
 /* Sleeps that followed: by the name of who sleeps, as a pool whose threads all fail is told in one line. */
 struct failed_call_key {
