@@ -75,6 +75,16 @@ def test_what_a_script_calls_in_libraries_is_on_the_path() -> None:
     assert told.endswith("getaddrinfo (libc.so.6) > __check_pf > recvmsg 100 %"), told
 
 
+def test_what_an_earlier_call_left_beyond_the_interpreter_is_not_on_the_path() -> None:
+    """A file was closed once, at the start, and its function stood in each scan behind the interpreter's."""
+    builder = Builder(comm="app").thread("app", cpu_user="3 s").interpreter("libpython3.11.so.1.0")
+    user = ["clock_gettime ([vdso])", "clock_gettime (libc.so.6)", "0x7f2b3ba5b000"]
+    scan = ["time_thread_time (libpython3.11.so.1.0)", "_IO_file_close_it (libc.so.6)"]
+    builder.stack("cpu", user=user, scan=scan, script=["work (/srv/pc.py:3)"], count=100)
+    told = path_words(cpu_path(CpuSamples(builder.model())))
+    assert told == "work (pc.py:3) > clock_gettime (libc.so.6) > clock_gettime ([vdso]) 100 %", told
+
+
 def test_a_path_that_is_the_c_librarys_alone_is_none() -> None:
     samples = sampled(("poll (libc.so.6) > __poll (libc.so.6)", 60))
     assert not [each for each in code_evidence(samples, []) if "calls" in each.text]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import takewhile
 
 from perfdiag.model.stacks.symbols import (
     caller,
@@ -62,13 +63,15 @@ def code(stack: schema.Stack) -> list[str]:
     return list(stack.user)
 
 
-def through_libraries(stack: schema.Stack) -> list[str]:
+def through_libraries(stack: schema.Stack, interpreters: Collection[str]) -> list[str]:
     """Return the same with what a script calls in libraries: SQLite's parser, or the C library's look-up of a name.
-    What the walk of a library without frame pointers leaves out, a scan of the stack finds."""
+    What the walk of a library without frame pointers leaves out, a scan of the stack finds, as far as the interpreter:
+    further out is what was called before."""
     script = functions(stack)
     if not script:
         return code(stack)
-    scanned = [frame for frame in stack.scan if frame not in stack.user]
+    below = takewhile(lambda frame: not is_of(module_of(frame), interpreters), [*stack.user[:1], *stack.scan])
+    scanned = [frame for frame in below if frame not in stack.user]
     return [*stack.user[:1], *scanned, *stack.user[1:], *script]
 
 

@@ -45,7 +45,7 @@ def walk(stack: schema.Stack, interpreters: Collection[str]) -> list[str]:
         carries_others = scripts.is_of(module_of(frame), interpreters) or schedules(frame) or starts(frame)
         return is_named(frame) and not carries_others
 
-    frames = list(filter(is_told, scripts.through_libraries(stack)))
+    frames = list(filter(is_told, scripts.through_libraries(stack, interpreters)))
     own = [place for place, frame in enumerate(frames) if not scripts.of_language(frame)]
     called = next((place - 1 for place in own if scripts.is_line(frames[place])), -1)
     return list(dict.fromkeys(readable(frames[place]) for place in sorted({*own, called} - {-1})))
