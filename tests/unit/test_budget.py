@@ -22,6 +22,7 @@ from unit.support import Builder
 from unit.support.exchanges import exchange, latency
 from unit.support.judging import silence
 from unit.support.recording import START_NS
+from unit.support.shown import folded, plain
 
 
 def given_up(feature: str, *, one_of: int = 0, after_ns: int = 500_000_000) -> schema.GivenUp:
@@ -59,7 +60,7 @@ def test_what_was_given_up_is_not_measured() -> None:
         "all but one in 16 of functions behind CPU time and waits, after 1.00 s",
         "which system calls fail before threads sleep, after 500 ms",
     ]
-    assert all("under 2% of the target's CPU time" in item.reason and item.matters for item in told)
+    assert all("under 2% of the target's CPU time" in item.reason for item in told)
 
 
 def test_a_rate_is_a_reason_of_its_own() -> None:
@@ -140,6 +141,38 @@ def test_requests_that_were_given_up_are_not_measured() -> None:
     model = builder.model()
     assert not model.measured("requests")
     assert make(model, diagnose(model), Config()).sample is None
+
+
+def calm(*lines: schema.GivenUp) -> Report:
+    """Return the report of a server in which nothing is found."""
+    builder = Builder(window="10 s").thread("app", cpu_user="90 ms", wait_events="9 s").budget(130_000, "18 ms", "1 s")
+    for line in lines:
+        builder.line(line)
+    model = builder.model()
+    return make(model, diagnose(model), Config())
+
+
+def test_nothing_is_acquitted_whose_requests_were_given_up() -> None:
+    """Answers may have been errors, and nobody has looked."""
+    assert calm().verdict.status == "idle"
+    report = calm(given_up("requests"))
+    assert (report.verdict.status, report.verdict.kind) == ("cannot tell", "cannot tell")
+    shown = folded(plain(report))
+    assert "CANNOT TELL" in shown and "NO PROBLEM" not in shown and "Nothing abnormal" not in shown
+    assert "NOT MEASURED requests served and calls made, and how long they took, after 500 ms: give it more" in shown
+    assert "a larger --max-cost" in shown and "perfdiag check" not in shown
+    model = Builder().thread("app", cpu_user="5 s").budget(0, "18 ms", "1 s").line(given_up("requests")).model()
+    assert "a larger --max-cost" in silence(model, "REQUEST-ERRORS").fix
+
+
+def test_what_was_given_up_is_named_where_it_could_matter() -> None:
+    """Also in the shortest report: who sleeps may do so because a call fails."""
+    builder = Builder(window="10 s").thread("app", cpu_user="90 ms", wait_timer="9 s").budget(20_000, "18 ms", "1 s")
+    model = builder.line(given_up("failed_calls")).model()
+    report = make(model, diagnose(model), Config())
+    assert "NOT MEASURED which system calls fail before threads sleep" in folded(plain(report))
+    assert "NOT MEASURED" not in plain(calm(given_up("failed_calls")))
+    assert "NOT MEASURED" not in plain(calm(given_up("stacks", one_of=16)))
 
 
 def test_the_range_of_a_percentile_is_that_of_its_connections() -> None:

@@ -320,7 +320,7 @@ def _outcomes(
         reason = f"it needs all connections, and one in {one_of} was followed, to keep the cost low"
         return [Silence(id, reason, "--max-cost 100% follows all")]
     if needs and not model.measured(needs[0]):
-        return [Silence(id, needs[1], f"see perfdiag check, feature {needs[0]}")]
+        return [Silence(id, needs[1], model.would_measure(needs[0]))]
     return (outcome if outcome.id else replace(outcome, id=id) for outcome in function(model))
 
 

@@ -103,6 +103,7 @@ class NotMeasured:
     reason: str
     fix: str
     feature: str = ""  # key for findings: the part of the ledger that is missing
+    given_up: str = ""  # what of it was given up to keep the budget, as a line of the recording names it
 
 
 @dataclass(frozen=True)
@@ -254,6 +255,11 @@ class Model:
         return one_connection_in(self.given_up)
 
     @property
+    def gave_up_requests(self) -> bool:
+        """Whether no request was followed any more at the end of the window, to keep the budget."""
+        return self.one_connection_in == 0
+
+    @property
     def request_error(self) -> float:
         """Return how far the numbers of requests may be off, relatively, in 95 of 100 cases; 0: they are exact."""
         served = [each.line for each in self.exchanges if each.served]
@@ -263,6 +269,11 @@ class Model:
     def measured(self, feature: str) -> bool:
         """Return False when the recording says that `feature` was not measured."""
         return all(item.feature != feature for item in self.not_measured)
+
+    def would_measure(self, feature: str) -> str:
+        """Return what to do so that `feature`, which was not measured, is."""
+        given_up = (item.fix for item in self.not_measured if item.given_up and item.feature == feature)
+        return next(given_up, f"see perfdiag check, feature {feature}")
 
 
 def _recorded(number: int | None, what: str) -> int:

@@ -88,7 +88,14 @@ def short(report: Report, page: Page, gap: bool) -> Section:
     else:
         lines = ruledout.in_words(report, page, "RULED OUT   ", 1, subjects=False)
         lines += _trust(report, page, "TRUST       ")
-    return Section(lines, [], gap=gap)
+    return Section([*_given_up(report, page), *lines], [], gap=gap)
+
+
+def _given_up(report: Report, page: Page) -> list[Text]:
+    """Return what was given up in the window and could have told of something wrong."""
+    missing = [item for item in report.not_measured if item.given_up and item.matters]
+    firsts = ["NOT MEASURED  ", *[" " * 14] * len(missing)]
+    return [line for item, first in zip(missing, firsts, strict=False) for line in _missing(item, page, first)]
 
 
 def not_measured(report: Report, page: Page) -> Section:

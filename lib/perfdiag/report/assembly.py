@@ -25,7 +25,7 @@ from perfdiag.report.guest_host import host_side
 from perfdiag.report.host_consumers import everyone
 from perfdiag.report.java_machines import java_machines
 from perfdiag.report.statements import sql_calls, statements
-from perfdiag.report.status import with_host_side, with_status
+from perfdiag.report.status import with_host_side, with_status, without_given_up
 from perfdiag.report.verdict.sentences import LONGEST_TEXT, uncertain_ns
 from perfdiag.report.verdict.unsure_recording import with_doubt
 from perfdiag.report.verdict.verdict import decide
@@ -40,7 +40,9 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
     side = host_side(model)
     return Report(
         schema=contract.SCHEMA_VERSION,
-        verdict=with_host_side(with_status(_verdict(model, diagnosis), model, diagnosis), side),
+        verdict=with_host_side(
+            without_given_up(with_status(_verdict(model, diagnosis), model, diagnosis), model), side
+        ),
         target=header.target(model),
         window=header.window(model),
         notes=[*header.notes(model), *thresholds.notes()],
@@ -177,10 +179,15 @@ def _unclaimed(model: Model, diagnosis: Diagnosis) -> dict[str, int]:
 
 def _not_measured(model: Model, diagnosis: Diagnosis) -> list[contract.NotMeasured]:
     """Return what the recording lacks, then the rules without an answer, grouped by reason."""
-    tells = relevance.judge(model, diagnosis)
+    tells, could_tell = relevance.judge(model, diagnosis), relevance.judge_given_up(model)
     found_missing = [
         contract.NotMeasured(
-            what=_text(item.what), reason=_text(item.reason), fix=_text(item.fix), ids=[], matters=tells(item.feature)
+            what=_text(item.what),
+            reason=_text(item.reason),
+            fix=_text(item.fix),
+            ids=[],
+            matters=tells(item.feature) and (not item.given_up or could_tell(item.given_up)),
+            given_up=bool(item.given_up),
         )
         for item in model.not_measured
     ]

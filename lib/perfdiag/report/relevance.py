@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from perfdiag.diagnosis.engine import Diagnosis
 from perfdiag.diagnosis.rule import account_of
 from perfdiag.diagnosis.rules import RULES
+from perfdiag.model.coverage.budget import last_steps
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import whole_accounts, whole_ns
 from perfdiag.recording.accounts import ACCOUNTS, PARKED
+from perfdiag.recording.given_up import REQUESTS
 
 MUCH = 0.1  # of the report's whole time
 MOST = 0.5  # of it, for what only makes other time longer
@@ -51,6 +53,12 @@ TELLS_OF: Mapping[str, tuple[str, ...]] = {
     "vm": ("vm.exit", "vm.guest"),
     "vm_device": ("vm.exit",),
 }
+# What was given up in the window to keep the budget would tell of more than of time without a finding.
+_GIVEN_UP_TELLS_OF: Mapping[str, tuple[str, ...]] = {
+    "failed_calls": ("wait.timer", "wait.child", PARKED),
+    "peers": ("net.connect", "net.receive", "ipc.pipe", "ipc.unix", "wait.events"),
+    "stacks": TELLS_OF["stacks"],
+}
 _MAKES_LONGER = frozenset(
     {"clock", "clock_counters", "irq", "steal", "compaction", "reclaim", "network_settings", "nfsd"}
 )
@@ -66,8 +74,8 @@ def judge(model: Model, diagnosis: Diagnosis) -> Callable[[str], bool]:
     left[PARKED] = max(left.get(PARKED, 0), model.parked_ns)
 
     def matters(name: str) -> bool:
-        if name == "requests":
-            return any(model.ns(account) for account in _FOR_WORK)
+        if name == REQUESTS:
+            return model.gave_up_requests or any(model.ns(account) for account in _FOR_WORK)
         rule = RULES.get(name)
         accounts = rule.accounts if rule else TELLS_OF.get(name)
         if accounts is None:
@@ -76,3 +84,15 @@ def judge(model: Model, diagnosis: Diagnosis) -> Callable[[str], bool]:
         return sum(left.get(account, 0) for account in accounts) >= least * whole
 
     return matters
+
+
+def judge_given_up(model: Model) -> Callable[[str], bool]:
+    """Return a function that tells whether something that was given up could have told of much of the time: a part that
+    is left tells as much, with an error that stands at its numbers."""
+    whole, last = whole_ns(model) or 1, last_steps(model.given_up)
+
+    def could_tell(feature: str) -> bool:
+        accounts = _GIVEN_UP_TELLS_OF.get(feature)
+        return not last[feature].one_of and (accounts is None or model.ns(*accounts) >= MUCH * whole)
+
+    return could_tell

@@ -9,7 +9,7 @@ from perfdiag.model.model import Model
 from perfdiag.report import contract
 from perfdiag.report.verdict.clear_of_fault import are_prompt
 from perfdiag.report.verdict.computing import MOST, computes_in_both
-from perfdiag.report.verdict.sentences import Kind
+from perfdiag.report.verdict.sentences import NO_FAULT, Kind, worded
 from perfdiag.report.verdict.situation import MINOR
 
 CRITICAL, WARNING, BUSY, OK, IDLE_WORD, CANNOT_TELL = "critical", "warning", "busy", "ok", "idle", "cannot tell"
@@ -33,6 +33,16 @@ def with_host_side(made: contract.Verdict, side: contract.HostSide | None) -> co
     sentences = [f"Its host finds {', '.join(ids)}, see below.", *made.sentences]
     text = " ".join([sentences[0], made.text])
     return msgspec.structs.replace(made, status=WARNING, sentences=sentences, text=text)
+
+
+def without_given_up(made: contract.Verdict, model: Model) -> contract.Verdict:
+    """Return the verdict; that nothing is wrong is not known of a target whose requests were given up in the window."""
+    if made.status not in (OK, IDLE_WORD) or not model.gave_up_requests:
+        return made
+    cannot = "Cannot tell: its requests were given up, to keep --max-cost: they may be slow, or answered with errors."
+    known = [each for each in made.sentences if each != NO_FAULT]
+    found = worded(Kind.CANNOT_TELL, [cannot, *known], made.ids, tells=made.tells)
+    return msgspec.structs.replace(found, status=CANNOT_TELL)
 
 
 def _status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> str:

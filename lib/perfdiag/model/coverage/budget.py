@@ -50,5 +50,5 @@ def not_measured(recording: Recording, features: Mapping[str, tuple[str, str]]) 
         fix = "give it more: a larger --max-cost; 100% keeps all" if line.per_second is None else "--max-cost 100%"
         # Nothing of requests is recorded where they are given up; what came before of others counts.
         key = REQUESTS if feature == REQUESTS and not line.one_of else FEATURE
-        found.append(NotMeasured(f"{part}{what}, after {after}", why, fix, key))
+        found.append(NotMeasured(f"{part}{what}, after {after}", why, fix, key, given_up=feature))
     return found

@@ -93,3 +93,4 @@ class NotMeasured(Part, frozen=True, kw_only=True):
     fix: Untrusted
     ids: list[str]
     matters: bool = True  # to this report: it would tell something of where much of the time went
+    given_up: bool = False  # in the window, to keep the budget (--max-cost)

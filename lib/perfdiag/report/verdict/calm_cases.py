@@ -16,6 +16,7 @@ from perfdiag.report.verdict.cases import Case
 from perfdiag.report.verdict.outstanding_calls import questions_for_clients
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
+    NO_FAULT,
     Kind,
     full_thread,
     largest_found,
@@ -29,7 +30,6 @@ from perfdiag.report.verdict.sentences import (
 )
 from perfdiag.report.verdict.situation import RETRIED, Situation
 
-NO_FAULT = "Nothing abnormal was found."
 MOST = 0.5  # of the busy time: what takes so much and cannot be told leaves the whole untold
 WORKS = 0.25  # of the window: a job that does so much between its pauses is asked about for that
 SLEEPS, IDLE, BLOCKED = "TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE"

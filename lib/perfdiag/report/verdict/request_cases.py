@@ -14,6 +14,7 @@ from perfdiag.report.verdict.computing import computes, computes_beside, compute
 from perfdiag.report.verdict.outstanding_calls import outstanding_calls
 from perfdiag.report.verdict.sentences import (
     CLIENTS_LOOK,
+    NO_FAULT,
     Kind,
     largest_known,
     left_unread,
@@ -195,7 +196,7 @@ def _no_fault(it: Requests) -> list[str]:
         return [both, *it.answers, CLIENTS_LOOK]
     if any(each.share >= MINOR for each in it.profile):
         return [*missed, *map(told, it.profile), *it.answers, it.most, CLIENTS_LOOK]
-    nothing = missed or ([] if it.is_set_so else ["Nothing abnormal was found."])
+    nothing = missed or ([] if it.is_set_so else [NO_FAULT])
     return [*nothing, *it.answers, it.most, CLIENTS_LOOK, *map(told, it.profile)]
 
 

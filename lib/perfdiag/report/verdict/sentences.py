@@ -25,6 +25,7 @@ from perfdiag.report.to_tell import ToTell, to_tell
 SHOWN = 3  # ports
 CLIENTS_LOOK = "If clients measure longer times, the delay is before this process: run perfdiag there."
 CANNOT_TELL = "Cannot tell: "
+NO_FAULT = "Nothing abnormal was found."
 LONGEST_SENTENCE = 600
 LONGEST_TEXT = 1000  # of a report, such as a claim
 FULL = 0.95  # of the window

@@ -100,7 +100,7 @@ def fine_or_unknown(model: Model, id: str, what: str, *accounts: str) -> Check |
     """Return the check of a rule that found nothing, or a silence if its input was not (fully) measured."""
     if not model.measured("requests") and model.ns("wait.events"):
         reason = "calls of event loops, for which no thread waits, were not measured"
-        return Silence(id, reason, "see perfdiag check, feature requests")
+        return Silence(id, reason, model.would_measure("requests"))
     if lost := not_followed(model):
         return Silence(id, lost, "record for a shorter time, or fewer processes")
     return fine(model, id, what, *accounts)
@@ -122,7 +122,7 @@ def without_time(model: Model, id: str, none: str) -> Check | Silence:
     """Return the outcome of a rule that needs to know where requests spend their time, and does not; `none` if no
     requests were served."""
     if not model.measured("requests"):
-        return Silence(id, "requests were not measured", "see perfdiag check, feature requests")
+        return Silence(id, "requests were not measured", model.would_measure("requests"))
     if lost := not_followed(model):
         return Silence(id, lost, "record for a shorter time, or fewer processes")
     if any(each.served and (each.line.count or each.line.declined) for each in model.exchanges):

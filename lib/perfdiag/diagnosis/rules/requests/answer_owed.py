@@ -35,7 +35,7 @@ def answer_owed(model: Model) -> Iterable[Outcome]:
     unknown = not_followed(model) if model.measured("requests") else "requests were not measured"
     if not texts:
         fine = Check(ID, "no request or connection waits for an answer", 0.0, "count")
-        yield Silence(ID, unknown, "see perfdiag check, feature requests") if unknown else fine
+        yield Silence(ID, unknown, model.would_measure("requests")) if unknown else fine
         return
     yield conclude(
         model,

@@ -36,7 +36,7 @@ def request_errors(model: Model) -> Iterable[Outcome]:
     if server or client:
         return
     if not model.measured("requests"):
-        yield Silence(ID, "answers to requests were not looked at", "see perfdiag check, feature requests")
+        yield Silence(ID, "answers to requests were not looked at", model.would_measure("requests"))
         return
     yield Check(ID, "few answers are errors, of those whose status was seen", 0.0, "share")
 
