@@ -13,6 +13,7 @@ from perfdiag.report.assembly import Report, make
 
 from unit.support import Builder
 from unit.support.judging import assert_headline, silence
+from unit.support.recording import START_NS
 from unit.support.shown import folded, plain
 
 ID = "REQUEST-ERRORS"
@@ -65,6 +66,26 @@ def test_a_server_most_of_whose_answers_are_errors_is_a_problem() -> None:
 )
 def test_few_errors_and_those_of_others_are_no_fault(answers: list[schema.Answer]) -> None:
     assert found_in(server(*answers)) is None
+
+
+def test_the_verdict_is_on_the_errors_where_nothing_else_is_wrong() -> None:
+    """Also in the document: what no request waits for is wrong all the same."""
+    made = report(server(answer("500", 12)))
+    assert (made.verdict.kind, made.verdict.status) == ("cause", "warning")
+    assert made.verdict.ids == [ID]
+    assert made.verdict.sentences[0] == "60 % of the answers on port 80 are 500 (12 of 20)."
+    assert "Nothing abnormal" not in made.verdict.text
+    lines = plain(made).splitlines()
+    (first,) = [line for line in lines if line.startswith("FIX")]
+    assert "the server's log" in first
+
+
+def test_numbers_of_a_sample_have_their_error() -> None:
+    builder = server(answer("500", 12, count_error=4), answer("503", 5, count_error=3))
+    step = schema.GivenUp(at_ns=START_NS + 1, feature="requests", one_of=2, cost_ns=1, of_ns=1)
+    found = found_in(builder.line(step))
+    assert found and "(17 +-5 of 20)" in found.headline
+    assert found.evidence[0].text == "GET /cart: 12 times +-4 500"
 
 
 def test_errors_of_clients_are_told_without_a_fault() -> None:

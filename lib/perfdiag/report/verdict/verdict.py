@@ -12,7 +12,7 @@ from perfdiag.model.model import Model
 from perfdiag.report import contract
 from perfdiag.report.verdict import calm_cases, fault_cases, host_cases, request_cases
 from perfdiag.report.verdict.cases import Case, decided
-from perfdiag.report.verdict.sentences import Kind, failed, said, told, worded
+from perfdiag.report.verdict.sentences import NO_FAULT, Kind, failed, said, told, worded
 from perfdiag.report.verdict.situation import Situation
 
 
@@ -46,10 +46,21 @@ def decide(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
     if model.request_time:
         requests = request_cases.Requests(model, diagnosis, model.request_time)
         failures = [each for each in requests.failed(requests.timed) if each not in requests.stopped][:1]
-        return _with_objective(_behind(requests, decided(request_cases.CASES, requests), failures), requests)
+        made = _with_faults(requests, decided(request_cases.CASES, requests))
+        return _with_objective(_behind(requests, made, failures), requests)
     it = Situation(model, diagnosis)
     made = decided((*BEFORE_ALL, *(fault_cases.CASES if it.timed else calm_cases.cases(it))), it)
     return _with_objective(_behind(it, made, []), it)
+
+
+def _with_faults(it: Situation, made: contract.Verdict) -> contract.Verdict:
+    """Return a verdict on what requests spend their time in, or, where something is wrong that takes none or little of
+    it, as answers that are errors, the verdict on that."""
+    wrong = [each for each in it.faults if not is_objective(each.id) and each.severity is not Severity.CRITICAL]
+    if made.kind != Kind.PROFILE.value or not wrong:
+        return made
+    parts = [*map(said, wrong[:2]), *(each for each in made.sentences if each != NO_FAULT)]
+    return worded(Kind.CAUSE, parts, [each.id for each in wrong], tells=made.tells)
 
 
 def _behind(it: Situation, made: contract.Verdict, failures: Sequence[Finding]) -> contract.Verdict:

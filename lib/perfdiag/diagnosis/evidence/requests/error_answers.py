@@ -1,10 +1,11 @@
 """How many requests the target answers with errors, by port: with which statuses, and what was asked."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key
-from perfdiag.common.units import plural
+from perfdiag.common.units import give_or_take, plural
 from perfdiag.diagnosis.evidence.requests.error_statuses import is_server_error, name_of
 from perfdiag.diagnosis.evidence.requests.places import place
 from perfdiag.diagnosis.significance import percent, plain
@@ -22,6 +23,7 @@ class ErrorAnswers:
     lines: Sequence[schema.Answer]
     answered: int  # requests there
     server: bool
+    answered_error: int = 0  # how far off that may be, beside a sample
 
     @property
     def count(self) -> int:
@@ -46,22 +48,33 @@ class ErrorAnswers:
 
     @property
     def of_all(self) -> str:
-        """Return "12 of 20"."""
-        return f"{self.count:,} of {self.answered:,}"
+        """Return "12 of 20", or, beside a sample, "12 +-4 of 20 +-6"."""
+        error = round(math.hypot(*(each.count_error for each in self.lines)))
+        return f"{self.count:,}{give_or_take(error)} of {self.answered:,}{give_or_take(self.answered_error)}"
 
     @property
     def asked(self) -> Sequence[str]:
         """Return for what, and how often: "GET /cart: 10 times 500", the most frequent first."""
         ordered = sorted(self.lines, key=lambda each: (-each.count, each.name, each.status))
         named = [each for each in ordered if each.name][:_SHOWN]
-        return [f"{plain(each.name)}: {plural(each.count, 'time')} {plain(name_of(each.status))}" for each in named]
+        return [
+            f"{plain(each.name)}: {plural(each.count, 'time')}{give_or_take(each.count_error)}"
+            f" {plain(name_of(each.status))}"
+            for each in named
+        ]
 
 
 def error_answers(model: Model, *, server: bool) -> list[ErrorAnswers]:
     """Return the errors that the target answers with, of one kind, the largest part of a port's answers first."""
-    served = groups_by_key((each.line.object, each) for each in model.exchanges if each.served)
+    served = groups_by_key((each.line.object, each.line) for each in model.exchanges if each.served)
     found = [
-        ErrorAnswers(place(object), lines, sum(each.line.count for each in served.get(object, ())), server)
+        ErrorAnswers(
+            place(object),
+            lines,
+            sum(each.count for each in served.get(object, ())),
+            server,
+            round(math.hypot(*(each.count_error for each in served.get(object, ())))),
+        )
         for object, lines in groups_by_key((each.object, each) for each in _served(model, server=server)).items()
     ]
     return sorted((each for each in found if each.count), key=lambda each: (-each.share, -each.count, each.place))
