@@ -11,7 +11,7 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import duration, plural
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
-from perfdiag.recording.laws import exchange_laws, row_laws
+from perfdiag.recording.laws import budget_laws, exchange_laws, failure_laws, row_laws
 from perfdiag.recording.laws.row_laws import WITH_ROWS
 from perfdiag.recording.recording import Recording
 
@@ -28,8 +28,9 @@ ROWS_LOST = frozenset({"detail_full", "details", "output_lines", "ring_buffer", 
 def find(recording: Recording) -> list[str]:
     """Return each contradiction in a few words, the worst of a kind first; names of accounts in them are untrusted."""
     rows = _of_rows(recording) if recording.footer else ()
-    own = row_laws.find(recording, _exceeds)
-    found = chain(_of_order(recording), _of_time(recording), exchange_laws.find(recording, _exceeds), rows, own)
+    first = (_of_order(recording), _of_time(recording), exchange_laws.find(recording, _exceeds), rows)
+    own = (laws.find(recording, _exceeds) for laws in (row_laws, failure_laws, budget_laws))
+    found = chain(*first, chain.from_iterable(own))
     told = list(islice(found, MOST))
     return told if next(found, None) is None else [*told, "further contradictions"]  # how many, is not worth the time
 
