@@ -238,7 +238,7 @@ static int make_list(struct job *job)
 	if (err == -ETIMEDOUT && job->list.count)
 		err = write_unread(job, NAMESPACES, err);
 	if (!err && !job->list.count)
-		err = -ENOMEM; /* the child could not make it */
+		err = -ENODATA; /* the child ended before it had made it */
 	return err;
 }
 
