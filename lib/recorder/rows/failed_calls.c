@@ -11,14 +11,18 @@
 
 /*
  * The last component, as of other files: what stands before it can be long, and say more than anybody needs.  Programs also
- * look whether a URL is a file: of that nothing is kept, nor what may be its query, as of sources of mounts.
+ * look whether a URL is a file: of that nothing is kept, nor of a name with a password before a host, nor what may be a
+ * query, as of sources of mounts.
  */
 static void write_base_name(struct json *json, const char *path)
 {
 	size_t length = strnlen(path, ARGUMENT_BYTES), begin;
+	const char *colon = memchr(path, ':', length);
 
-	if (length >= ARGUMENT_BYTES - 1 || memmem(path, length, ":/", 2))
+	if (length >= ARGUMENT_BYTES - 1)
 		return; /* it may be cut: its end is not known */
+	if (colon && (memmem(path, length, ":/", 2) || memchr(colon, '@', path + length - colon)))
+		return;
 	length = strcspn(path, "?#;%=");
 	while (length && path[length - 1] == '/')
 		length--;
