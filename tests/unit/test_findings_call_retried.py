@@ -61,6 +61,7 @@ def test_the_call_the_file_and_the_error_are_named() -> None:
         ("bind", errno.EADDRNOTAVAIL, "ip address show"),
         ("inotify_init1", errno.EMFILE, "max_user_instances"),
         ("mkdir", errno.ELOOP, "strace -f -Z -e trace=mkdir"),
+        ("a; b", errno.ELOOP, "strace -f -Z -e 'trace=a; b'"),
     ],
 )
 def test_the_error_decides_what_to_do(call: str, error: int, remedy: str) -> None:
@@ -164,7 +165,8 @@ def child(command: str, exit_status: int = 1, *, ms: int = 8000, **cause: Any) -
 @pytest.mark.parametrize(
     ("line", "told", "remedy"),
     [
-        (child("mkdir"), "mkdir ends with status 1", "by hand"),
+        (child("mkdir"), "mkdir ends with status 1", "run mkdir by hand"),
+        (child("x ;id"), "x ;id ends with status 1", "run 'x ;id' by hand"),
         (
             child("mkdir", call="syscall:mkdir", error=errno.EEXIST, file="lock"),
             "mkdir ends with status 1 (mkdir() of lock: EEXIST)",

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 from collections.abc import Mapping
 
 _LOCKED = "somebody else has the lock", "find who has it, and for how long: lslocks"
@@ -57,7 +58,8 @@ _BY_ERROR: Mapping[int, tuple[str, str]] = {
 def meaning_of(call: str, error: int) -> tuple[str, str]:
     """Return what an error of a call means, and what can be done; of others the words of the C library."""
     known = _BY_CALL.get((call, error)) or _BY_ERROR.get(error)
-    return known or (os.strerror(error).lower(), f"see what it is called with: strace -f -Z -e trace={call} -p PID")
+    traced = shlex.quote(f"trace={call}")
+    return known or (os.strerror(error).lower(), f"see what it is called with: strace -f -Z -e {traced} -p PID")
 
 
 def may_be_standby(call: str, error: int) -> bool:

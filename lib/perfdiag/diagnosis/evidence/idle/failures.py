@@ -1,5 +1,6 @@
 """What fails before threads sleep, in words: a system call, a question that is answered with an error, or a child."""
 
+import shlex
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ def _child(model: Model, line: schema.FailedCall) -> Failure:
     command = plain(line.command)
     ended = f"{command} {_end(line.exit_code)}"
     cause = _tried(model, line) if line.call or line.status else None
-    by_hand = f"run {command} by hand, and see what it says: here that may go nowhere (2>/dev/null)"
+    by_hand = f"run {shlex.quote(command)} by hand, and see what it says: here that may go nowhere (2>/dev/null)"
     expected = _is_answer(line) or bool(cause and line.status and cause.expected)
     sleepers = f"{_starter(model, line)} sleeps before it tries again ({plural(line.sleeps, 'time')})"
     told = f"{ended} ({cause.short})" if cause else ended
