@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import resource
+import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
+from perfdiag.capture import output_file
 from perfdiag.common.errors import PerfdiagError
 
 from unit.support.house import begun
@@ -49,3 +52,45 @@ def test_a_recording_for_which_there_is_no_room(old: str, gone: str, tmp_path: P
         file.check()
     assert "ulimit -f" in (caught.value.hint or "")
     assert path.exists() == bool(old), "the folder is root's, and whoever writes is not root any more"
+
+
+@contextmanager
+def no_room_in(folder: Path) -> Iterator[None]:
+    """A file system of its own there, of which nothing is left but a page for the tables."""
+    run = partial(subprocess.run, check=True)
+    run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder])
+    try:
+        yield
+    finally:
+        run(["umount", "-l", folder])  # the writer may not have ended yet
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a full file system")
+@pytest.mark.parametrize("left", [0, 8192])
+def test_a_report_for_which_there_is_no_room_leaves_the_old_one(left: int, tmp_path: Path) -> None:
+    path = tmp_path / "report.txt"
+    with no_room_in(tmp_path):
+        path.write_text("the old report\n")
+        fill = tmp_path / "fill"
+        with suppress(OSError):
+            fill.write_bytes(bytes(65536))
+        os.truncate(fill, fill.stat().st_size - left)
+        file = output_file.create(str(path), whole=True)
+        file.begin()
+        with suppress(BrokenPipeError):
+            os.write(file.fd, b"x" * 20_000)
+        with pytest.raises(PerfdiagError, match=f"{path} is as it was: No space left on device"):
+            file.check_report()
+        assert path.read_text() == "the old report\n"
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["fill", "report.txt"]
+
+
+def test_a_report_replaces_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "report.txt"
+    path.write_text("the old report, which is longer\n")
+    file = output_file.create(str(path), whole=True)
+    file.begin()
+    os.write(file.fd, b"the new report\n")
+    file.check_report()
+    assert path.read_text() == "the new report\n" and path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["report.txt"]

@@ -11,12 +11,14 @@ import fcntl
 import json
 import mmap
 import os
+import secrets
 import select
 import signal
 import socket
 import stat
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from perfdiag.common import privileges
@@ -48,10 +50,11 @@ class Progress(ctypes.Structure):
         return cls.from_buffer(mmap.mmap(-1, mmap.PAGESIZE))
 
 
-def keep(path: str, progress: Progress, answers: socket.socket) -> None:
+def keep(path: str, progress: Progress, answers: socket.socket, *, whole: bool = False) -> None:
     """Answer with a pipe, write its content into the file once told to, and report the result.
 
-    A file that was created for it and stayed empty is removed.
+    A file that was created for it and stayed empty is removed. With `whole`, an older file is replaced by a whole one,
+    or stays as it was.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a terminal sends them to all: the pipe's end counts
         signal.signal(number, signal.SIG_IGN)
@@ -71,10 +74,34 @@ def keep(path: str, progress: Progress, answers: socket.socket) -> None:
     # What came through the pipe for a recording that did not come about is no reason to empty an old one.
     went = _NOTHING
     if _is_told_to_begin(answers, reader):
-        went = _write(reader, fd, progress, lambda: _moved_to(path, fd, place))
+        write = partial(_write, reader, progress=progress, moved_to=lambda: _moved_to(path, fd, place))
+        old_stays = whole and not created
+        went = _write_aside(os.path.basename(path), directory, fd, write) if old_stays else write(fd)
     if created and not went["size"]:
         unlink(os.path.basename(path), (status.st_dev, status.st_ino), directory)
     answers.send(json.dumps(went).encode())
+
+
+def _write_aside(name: str, directory: int, old: int, write: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """Write a file beside an older one, and put it into that one's place if it is whole; where nothing can be created
+    beside it, write into the older one."""
+    aside, flags = f".perfdiag-{secrets.token_hex(8)}", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        fd = os.open(aside, flags, 0o600, dir_fd=directory)
+    except PermissionError:
+        return write(old)
+    except OSError as error:
+        return {**_NOTHING, "error": error.strerror, "hint": _remedy(error), "kept": True}
+    went = write(fd, aside=True)
+    whole = bool(went["size"]) and not (went["error"] or went["meddled"] or went["moved"])
+    try:
+        if whole:
+            os.rename(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
+        else:
+            os.unlink(aside, dir_fd=directory)
+    except OSError as error:
+        return {**went, "error": error.strerror, "kept": True}
+    return {**went, "kept": not whole}
 
 
 def _is_told_to_begin(answers: socket.socket, reader: int) -> bool:
@@ -89,8 +116,11 @@ def _is_told_to_begin(answers: socket.socket, reader: int) -> bool:
         return False
 
 
-def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str | None]) -> dict[str, Any]:
-    """Copy until the end of the pipe; if the file is full, remove the last half line."""
+def _write(
+    reader: int, fd: int, progress: Progress, moved_to: Callable[[], str | None], *, aside: bool = False
+) -> dict[str, Any]:
+    """Copy until the end of the pipe; if the file is full, remove the last half line. Of a file `aside`, root is not
+    given up: its directory may be root's, and the file has still to take its place there."""
     size = lines_bytes = replaced = 0
     tail, failure, meddled, moved = b"", OSError(), None, None
     try:
@@ -108,7 +138,7 @@ def _write(reader: int, fd: int, progress: Progress, moved_to: Callable[[], str 
                 size += count
                 progress.size_bytes = size
                 part = part[count:]
-            if lines_bytes:
+            if lines_bytes and not aside:
                 privileges.take_up()
                 privileges.drop()
             progress.doing = READING

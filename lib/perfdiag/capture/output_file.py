@@ -155,7 +155,8 @@ class OutFile:
             moved = f"it is now {printable(told['moved'] or '')}"
             raise PerfdiagError(f"{name} is lost: {told['meddled'] or moved}", again)
         if told["error"] or not told["size"]:
-            raise PerfdiagError(f"{name} is cut short: {told['error'] or 'nothing was written'}", told["hint"] or again)
+            is_now = "is as it was" if told.get("kept") else "is cut short"
+            raise PerfdiagError(f"{name} {is_now}: {told['error'] or 'nothing was written'}", told["hint"] or again)
 
     def check_stream(self, reason: str, why: str | None = None) -> None:
         """Raise PerfdiagError if a recording on standard output is cut short, also by its reader: half a recording is
@@ -167,9 +168,10 @@ class OutFile:
             )
 
 
-def create(path: str) -> OutFile:
+def create(path: str, *, whole: bool = False) -> OutFile:
     """Open `path` for a recording: a new file, or a regular file of the invoking user, which is emptied by the first
-    byte after begin(); "-" is standard output.
+    byte after begin(); "-" is standard output. With `whole`, an older file is replaced by a whole one, or stays as it
+    was.
 
     Under sudo, the user behind it opens and creates it. Raises PerfdiagError if anything else is there, or if its file
     system does not answer.
@@ -185,7 +187,7 @@ def create(path: str) -> OutFile:
             raise UsageError("a recording cannot be written to a terminal", "write it to a file, or into a pipe")
         return OutFile(path, os.dup(1), created=False)
     progress = Progress.shared()
-    child = deadline.Child(partial(keep, path, progress))
+    child = deadline.Child(partial(keep, path, progress, whole=whole))
     with ExitStack() as undo:
         undo.callback(child.end)
         try:

@@ -70,7 +70,8 @@ class Destination:
 def destination(presentation: Presentation) -> Iterator[Destination]:
     """Open the file for a report, if one was given; it is removed if no report is made. Raises PerfdiagError if it
     cannot be written."""
-    opened = Destination(presentation, output_file.create(presentation.path) if presentation.path else None)
+    file = output_file.create(presentation.path, whole=True) if presentation.path else None
+    opened = Destination(presentation, file)
     try:
         yield opened
     finally:
