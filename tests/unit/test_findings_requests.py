@@ -76,6 +76,25 @@ def test_a_peer_that_an_event_loop_waits_for(middle_ms: int, severity: Severity)
     assert found.severity is severity and "10.0.0.7:5432" in found.claim
 
 
+HANDSHAKE = ["crypto/tls.(*clientHandshakeStateTLS13).handshake (svc)", "crypto/tls.(*Conn).clientHandshake (svc)"]
+
+
+@pytest.mark.parametrize(
+    ("connects", "stack", "anew"), [(300, HANDSHAKE, True), (300, [], False), (60, HANDSHAKE, False)]
+)
+def test_calls_that_begin_with_a_handshake_are_not_the_peers_fault(connects: int, stack: list[str], anew: bool) -> None:
+    """The first answer on a connection is that of the handshake: of 700 answers 400 are of calls."""
+    builder = Builder(comm="svc").thread("svc", cpu_user="500 ms", wait_events="7500 ms")
+    requests(builder, {"cpu.user": 500, "wait.events": 3000}, turns=390, rest=35_000, peers_ns=35_000)
+    call = {"object": UPSTREAM, "name": "", "direction": "connected"}
+    builder.line(exchange(700, 700 * 50 * MS, {}, connects=connects, **call)).line(latency([50 * MS] * 700, **call))
+    found = finding(builder.stack("cpu", user=stack).model(), PEER)
+    assert found.severity is Severity.WARNING and found.inside is anew
+    begin = "300 of 400 calls to 10.0.0.7:5432 begin with a new connection and a TLS handshake"
+    assert found.headline.startswith(begin) is anew, found.headline
+    assert ("keep connections open" in found.remedies[0].text) is anew
+
+
 def test_a_peer_that_answers_soon_but_for_a_few_calls() -> None:
     """Of 400 calls 390 take half a millisecond, and ten a second: not their number costs."""
     builder = Builder(comm="node").thread("node", cpu_user="500 ms", wait_events="7500 ms")

@@ -3,6 +3,7 @@
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.network.delayed_acks import lengths, telling
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure
+from perfdiag.diagnosis.evidence.network.new_connections import KEEP
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits
 from perfdiag.diagnosis.evidence.network.send_buffers import larger_buffer
 from perfdiag.diagnosis.evidence.target import subject
@@ -12,8 +13,6 @@ from perfdiag.model.model import Model, Row
 from perfdiag.recording import schema
 
 Judgement = tuple[Severity, str, list[Remedy], Mechanism, str]  # with the claim in front, the headline at the end
-
-_KEEP = fix("keep connections open between calls: a session, a pool, keep-alive (of nginx: keepalive in upstream)")
 
 
 def judged(model: Model, found: PeerWaits) -> Judgement:
@@ -27,7 +26,7 @@ def judged(model: Model, found: PeerWaits) -> Judgement:
             fault(model, sum(row.distribution.sum_ns for row in found.rows if row.account == "net.connect")),
             f"{name} {answers} fast ({typical}), but {subject(model)} makes {made}: each costs a round trip, and one or"
             " two more with TLS.",
-            [_KEEP, *remedies],
+            [KEEP, *remedies],
             Mechanism.MANY,
             f"Calls to {brief(name)} make new connections all the time: {made}",
         )

@@ -12,6 +12,7 @@ from perfdiag.diagnosis.evidence.network.calls_behind import calls_behind
 from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting_to_requests
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
+from perfdiag.diagnosis.evidence.network.new_connections import new_connections
 from perfdiag.diagnosis.evidence.peers import connections_of, lost_between, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, severity, spread
 from perfdiag.diagnosis.frame import conclude
@@ -39,7 +40,9 @@ def outstanding(model: Model) -> Iterable[Finding]:
         ns = of_requests_ns(model, each.waited_ns)
         if ns >= general_policy.worth_share * time.ns:
             asked = (model, each, ns)
-            known = calls_behind(*asked) or _never(*asked) or late_greeting_to_requests(*asked)
+            known = (
+                calls_behind(*asked) or _never(*asked) or late_greeting_to_requests(*asked) or new_connections(*asked)
+            )
             found = with_limit(model, known or answers_in_pieces(*asked) or _finding(*asked), each.line.object)
             yield replace(found, peer=each.line.object)
 
