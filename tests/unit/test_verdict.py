@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from perfdiag.diagnosis.rule import Role, Severity
+from perfdiag.diagnosis.rule import Mechanism, Role, Severity
 from perfdiag.report.verdict.sentences import Kind
 
 from unit.support import Builder
@@ -37,6 +37,16 @@ def test_what_is_no_fault_stands_first_only_where_it_is_most_of_the_time() -> No
     commits = finding("NFS-COMMIT-SLOW", {"nfs.commit": 3_500_000_000}, "Many commits.", severity=Severity.INFO)
     _, text = verdict(model, calls, commits)
     assert text.startswith("Nothing is cached (12 % of busy time). More time: Many commits (41 %), no fault in itself.")
+
+
+def test_what_is_done_that_often_stands_before_a_fault_of_a_fifth_of_its_time() -> None:
+    """A child is started for each log: discards of 7 % came first, and a remedy that hardly helps."""
+    model = Builder().thread("sh", cpu_user="4 s", disk_write="700 ms", runq_busy="5 s").model()
+    fault = finding("DISK-WRITE-SLOW", {"disk.write": S // 2}, "A write takes long.")
+    many = finding("PROC-CHILD-SLOW", {"cpu.user": 3 * S}, "Many processes.", severity=Severity.INFO)
+    first = verdict(model, fault, replace(many, mechanism=Mechanism.MANY))[1]
+    assert first.startswith("Many processes (31 %), no fault in itself. A smaller fault: A write takes long (5 %).")
+    assert verdict(model, fault, replace(many, mechanism=Mechanism.WORK))[1].startswith("A write takes long (5 %")
 
 
 def test_what_only_background_threads_suffer_is_no_rival() -> None:

@@ -26,7 +26,7 @@ from perfdiag.report.verdict.sentences import (
     told_too,
     uncertain_ns,
 )
-from perfdiag.report.verdict.situation import LEADING, SECOND_CAUSE, Situation, outweighs
+from perfdiag.report.verdict.situation import FAR_MORE, LEADING, SECOND_CAUSE, Situation, outweighs
 
 
 def _leads(it: Situation) -> bool:
@@ -156,7 +156,14 @@ def _sleep_is_longer(it: Situation) -> bool:
 def _most_of_all(it: Situation) -> list[Finding]:
     """What is no fault, where it is most of the time: how to make it faster is what helps then."""
     more = _outweighs(it)
-    return [more] if more is not None and more.share >= LEADING else []
+    return [more] if more is not None and _comes_first(it, more) else []
+
+
+def _comes_first(it: Situation, more: Finding) -> bool:
+    """Whether what is no fault is told before the faults: it is most of the time, or somebody can do less of it, and it
+    takes so many times as much as they do."""
+    many = more.mechanism is Mechanism.MANY and more.share >= FAR_MORE * it.cause.share
+    return more.share >= LEADING or many
 
 
 def _outweighed(it: Situation) -> list[str]:
@@ -166,7 +173,7 @@ def _outweighed(it: Situation) -> list[str]:
         return []
     fault = "" if more.mechanism is Mechanism.UNDETERMINED else ", no fault in itself"
     profile = f"{more.headline} ({share(more.share)}){fault}."
-    if more.share >= LEADING:
+    if _comes_first(it, more):
         return [*_critical(it), profile, f"A smaller fault: {told_too(it.cause)}", *it.slept_beside([it.cause])]
     faults = [told(it.cause), *map(told_too, it.causes[1:])]
     return [*_critical(it), *faults, f"More time: {profile}", *it.slept_beside([it.cause])]

@@ -30,6 +30,7 @@ from perfdiag.report.verdict.sentences import (
 
 SHOWN = 3
 MINOR = 0.25  # a fault of less stands behind what takes twice its time, though that is no fault
+FAR_MORE = 5  # times of a fault's part: what is done that often helps more
 LEADING = 0.5  # of what is known, and of the time in which somebody waited
 SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 
