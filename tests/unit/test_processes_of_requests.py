@@ -102,6 +102,22 @@ def test_what_they_mostly_do_is_in_the_headline() -> None:
     )
 
 
+def test_what_the_kernel_does_for_them_is_divided_where_no_kind_stands_out() -> None:
+    """git goes through directories: its calls, its functions and the kinds of the kernel's work stand below."""
+    builder = serving()
+    for kernel, count in (["iterate_dir", "__x64_sys_getdents64"], 25), (["path_openat", "__x64_sys_openat"], 22):
+        builder.stack("cpu", "cpu.kernel", kernel=kernel, user=["status (git)"], pid=GONE, tid=GONE, count=count)
+    for number, function in enumerate("abcdefg"):
+        user = [f"{function} (git)", "status (git)"]
+        builder.stack("cpu", user=user, pid=GONE, tid=GONE, count=8 + number % 2)
+        builder.stack("cpu", "cpu.kernel", kernel=[f"own_{function}"], user=user, pid=GONE, tid=GONE, count=6)
+    found = finding(ended(builder, git=REQUESTS), CHILD)
+    assert "% in the kernel: reading directories 28 % of that)" in found.headline, found.headline
+    texts = [each.text for each in found.evidence]
+    assert any(text.startswith("calls: status (git) 100 %") for text in texts), texts
+    assert any("reading directories" in text and "of kernel samples" in text for text in texts), texts
+
+
 def test_threads_that_ended_are_no_processes() -> None:
     """A server may run a thread for each connection."""
     builder = serving().exited("serve", threads=90, processes=0, wall="9 s")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.c_library import library_call
 from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import AWAITED, KINDS, LOCAL_SOCKETS, LOCK_SPINS, Kind
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part, part_of
+from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Part, part_of
 from perfdiag.diagnosis.policy import cpu_policy
-from perfdiag.diagnosis.rule import Remedy
-from perfdiag.diagnosis.significance import fix, plain, size
+from perfdiag.diagnosis.rule import Evidence, Remedy
+from perfdiag.diagnosis.significance import fix, percent, plain, size
 from perfdiag.model.model import Model, once
 from perfdiag.model.stacks.symbols import any_begins, module_of, symbol_of
 from perfdiag.recording import schema
@@ -46,6 +46,19 @@ def work(samples: CpuSamples, of: Callable[[schema.Stack], bool] = lambda _: Tru
     inside = sum(counts.values())
     ranked = sorted((item for item in counts.items() if item[0]), key=lambda item: -item[1])
     return [Work(name, part_of(count, inside), remedy_of(name)) for name, count in ranked[:3]]
+
+
+def words(found: Sequence[Work]) -> str:
+    """Return kinds of work with their parts: "files 42 %, looking up file names 30 %"."""
+    return ", ".join(f"{each.name} {percent(each.part.share)}" for each in found)
+
+
+def parts_evidence(samples: CpuSamples, found: Sequence[Work]) -> list[Evidence]:
+    """Return what kernel time is for, largest first; none where that is unknown."""
+    if not found:
+        return []
+    parts = ", ".join(f"{each.part} {each.name}" for each in found)
+    return [Evidence(f"{parts} (of kernel samples)", float(samples.count), "count", PURPOSES)]
 
 
 @once

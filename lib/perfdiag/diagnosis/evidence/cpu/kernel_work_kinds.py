@@ -4,15 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 LOCK_SPINS = (
-    "native_queued_spin_lock_slowpath",
-    "__pv_queued_spin_lock_slowpath",
-    "queued_spin_lock_slowpath",
-    "queued_read_lock_slowpath",
-    "queued_write_lock_slowpath",
-    "osq_lock",
-    "rwsem_spin_on_owner",
-    "mutex_spin_on_owner",
-    "rwsem_optimistic_spin",
+    *("native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath", "queued_spin_lock_slowpath"),
+    *("queued_read_lock_slowpath", "queued_write_lock_slowpath"),
+    *("osq_lock", "rwsem_spin_on_owner", "mutex_spin_on_owner", "rwsem_optimistic_spin"),
 )
 # Kinds that tell what calls to others cost on CPUs.
 LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "receiving packets"
@@ -264,6 +258,12 @@ KINDS = (
         settings={"nginx": "of nginx: open_file_cache", "php": "of PHP: opcache, realpath_cache_size"},
     ),
     Kind(
+        "reading directories",
+        ("iterate_dir",),
+        "go through fewer files and directories, and less often: keep what was read, and watch for changes (inotify)",
+        settings={"git": "of git: core.untrackedCache, core.fsmonitor, and .gitignore for whole directories"},
+    ),
+    Kind(
         "reading kernel statistics",
         ("proc_reg_read", "proc_single_show", "proc_pid_", "proc_tgid_", "kernfs_fop_read", "proc_readdir"),
         "read /proc, /sys and cgroup files less often",
@@ -295,5 +295,5 @@ KINDS = (
         "close what is open only (close_range): some programs close every number up to the limit of open files before"
         " they start another one, so lower that limit (ulimit -n, LimitNOFILE=)",
     ),
-    Kind("files", ("vfs_", "ksys_read", "ksys_write", "iterate_dir", "filemap_")),
+    Kind("files", ("vfs_", "ksys_read", "ksys_write", "filemap_")),
 )

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import first_of, plural
+from perfdiag.diagnosis.evidence.cpu import kernel_work
+from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.main_work import main_work
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, functions_evidence
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import fewer
 from perfdiag.diagnosis.evidence.target import CPU, cpu_ns
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.policy import general_policy, local_policy
+from perfdiag.diagnosis.policy import cpu_policy, general_policy, local_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism
 from perfdiag.diagnosis.significance import duration, fix, percent, plain
 from perfdiag.model.model import Model
@@ -140,12 +142,17 @@ def _lives(found: _Awaited) -> Evidence:
 
 
 def _computed(model: Model) -> tuple[str, list[Evidence]]:
-    """Return what processes that have ended mostly do, for a headline, " (mostly with close())" or "", and in which
-    functions they compute."""
+    """Return what processes that have ended mostly do, for a headline, " (mostly with close())" or "", and by which
+    calls and in which functions they compute, and what of it is the kernel's work."""
     ended = {stack.pid for stack in model.stacks} - _staying(model)
     if not ended:
         return "", []
     samples = CpuSamples(model, *ended)
-    functions = functions_evidence(samples.hottest(), f" of {samples.count:,} CPU samples in these processes")
-    work = main_work(model, samples)
-    return (f" (mostly {work.where})", [*functions, work.evidence]) if work else ("", functions)
+    code = code_evidence(samples, samples.hottest(), f" of {samples.count:,} CPU samples in these processes")
+    if work := main_work(model, samples):
+        return f" (mostly {work.where})", [*code, work.evidence]
+    kinds, kernel = kernel_work.work(samples), samples.part(lambda stack: bool(stack.kernel))
+    if kernel.share < cpu_policy.kernel_of_cpu_share or not kinds:
+        return "", code
+    parts = kernel_work.parts_evidence(samples, kinds)
+    return f" ({percent(kernel.share)} in the kernel: {kernel_work.words(kinds[:1])} of that)", [*code, *parts]

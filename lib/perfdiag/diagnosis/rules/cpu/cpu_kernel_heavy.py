@@ -4,12 +4,19 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.common_work import common_work
-from perfdiag.diagnosis.evidence.cpu.kernel_work import Work, is_known, remedies, spins_for_a_lock, work
+from perfdiag.diagnosis.evidence.cpu.kernel_work import (
+    Work,
+    is_known,
+    parts_evidence,
+    remedies,
+    spins_for_a_lock,
+    words,
+    work,
+)
 from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     FUNCTIONS,
-    PURPOSES,
     CpuSamples,
     Part,
 )
@@ -191,13 +198,12 @@ def _for_what(samples: CpuSamples, found: Sequence[Work]) -> str:
         return ""
     if found[0].part.share >= cpu_policy.hot_spot_share:
         return f": {found[0].name}{_mostly_in(samples, found[0])}"
-    return f": {', '.join(f'{each.name} {percent(each.part.share)}' for each in found)}"
+    return f": {words(found)}"
 
 
 def _paths(samples: CpuSamples, found: Sequence[Work]) -> list[Evidence]:
     """Return the purposes of kernel work, and the innermost functions."""
-    paths = []
-    if found:
-        parts = ", ".join(f"{each.part} {each.name}" for each in found)
-        paths.append(Evidence(f"{parts} (of kernel samples)", float(samples.count), "count", PURPOSES))
-    return [*paths, *code_evidence(samples, samples.hottest(kernel=True), f" of {samples.count:,} CPU samples")]
+    return [
+        *parts_evidence(samples, found),
+        *code_evidence(samples, samples.hottest(kernel=True), f" of {samples.count:,} CPU samples"),
+    ]
