@@ -62,7 +62,10 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
     part = _part(model, samples, garbage) if garbage else None
     gives_way = garbage is not None and garbage.collector.runtime == "Java" and has_pressure(model)
     if garbage is None or part is None or part.share - part.error <= cpu_policy.collector_heavy_share or gives_way:
-        text = f"garbage collection {part or 'under a tenth'} of {samples.count:,} CPU samples"
+        of = f"{samples.count:,} CPU samples"
+        if garbage and part and _serving(model):
+            of = f"the CPU samples of threads that serve requests, {garbage.part} of all {of}"
+        text = f"garbage collection {part or 'under a tenth'} of {of}"
         yield Check(ID, text, part.share if part else 0.0, "share", large=False)
         return
     user_ns = min(round(part.share * model.ns(*CPU)), model.ns("cpu.user"))
