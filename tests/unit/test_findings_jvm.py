@@ -268,6 +268,31 @@ def test_a_young_generation_that_was_made_small_is_named_with_its_remedy(young_b
     assert ("only 2.00 MiB" in found.headline) is small and ("-Xmn" in found.remedies[0].text) is small
 
 
+def test_pauses_of_a_concurrent_cycle_find_no_eden_full() -> None:
+    cycle = {**EDEN, "sun__gc__collector__1__name": "G1 concurrent cycle pauses"}
+    begin, end = counters(**cycle), counters(young=500, young_ns=2 * S, full=500, full_ns=S, **cycle)
+    assert check(java(begin, end, "2 s").model(), ALLOCATION).number == 500 * 18 * MIB / 10
+
+
+@pytest.mark.parametrize(
+    ("full_ns", "cause", "old_bytes", "told"),
+    [
+        (3 * S, "G1 Preventive Collection", 9, True),
+        (S, "G1 Preventive Collection", 9, False),
+        (3 * S, "System.gc()", 9, False),
+        (3 * S, "G1 Preventive Collection", 41, False),
+    ],
+)
+def test_g1_collects_the_whole_heap_though_it_has_room(full_ns: int, cause: str, old_bytes: int, told: bool) -> None:
+    """Large arrays in small regions: "allocate less", while a third of the heap was free."""
+    names = {"sun__gc__collector__1__name": "G1 full collection pauses", "sun__gc__lastCause": cause}
+    names["sun__gc__generation__1__space__0__used"] = old_bytes * MIB
+    end = counters(young=80, young_ns=2 * S, full=24, full_ns=full_ns, **names)
+    found = finding(java(counters(**names), end, "2 s").model(), PRESSURE)
+    assert ("G1 collects the whole heap, 24 times" in found.headline) is told, found.headline
+    assert ("G1HeapRegionSize" in found.remedies[0].text) is told
+
+
 def test_without_an_eden_nothing_is_said_of_allocation() -> None:
     assert not outcomes(java(NONE, counters(young=1000, young_ns=2 * S), "2 s").model(), ALLOCATION)
     zgc = {**EDEN, "sun__gc__collector__0__name": "ZGC Young Collection Pauses"}

@@ -30,6 +30,11 @@ class Collector:
     count: int
     ns: int | None  # with all threads stopped; None: it is not told apart
 
+    @property
+    def is_young(self) -> bool:
+        """Whether it collects what was allocated since the last time: pauses of a concurrent cycle collect nothing."""
+        return not self.full and "concurrent" not in self.name
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -138,15 +143,15 @@ def _machine(model: Model, facts: HotSpot) -> JavaMachine:
 
 
 def _allocated(begin: Counters | None, end: Counters, collectors: Sequence[Collector]) -> int | None:
-    """Return what was allocated: each collection but a full one found eden full. None where there is no eden, or where
-    a collector counts its stages (ZGC, Shenandoah)."""
+    """Return what was allocated: each collection of the young generation found eden full. None where there is no eden,
+    or where a collector counts its stages (ZGC, Shenandoah)."""
     if begin is None or any(_NO_EDEN.search(collector.name) for collector in collectors):
         return None
     sizes = [counters.number(f"{_EDEN}.capacity") for counters in (begin, end)]
     known = [size for size in sizes if size]
     if not known or end.texts.get(f"{_EDEN}.name") != "eden":
         return None
-    return sum(collector.count for collector in collectors if not collector.full) * sum(known) // len(known)
+    return sum(collector.count for collector in collectors if collector.is_young) * sum(known) // len(known)
 
 
 def _was_created_in(model: Model, end: Counters) -> bool:

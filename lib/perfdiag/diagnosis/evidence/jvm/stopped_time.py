@@ -144,7 +144,7 @@ def allocation_shown(machine: JavaMachine) -> list[Evidence]:
     a_second = allocated_a_second(machine)
     if a_second is None:
         return []
-    young = sum(collector.count for collector in machine.collectors if not collector.full)
+    young = sum(collector.count for collector in machine.collectors if collector.is_young)
     text = f"threads allocate about {size(a_second)} a second: eden filled {young:,} times"
     return [Evidence(text, a_second, "bytes/s", COUNTERS)]
 

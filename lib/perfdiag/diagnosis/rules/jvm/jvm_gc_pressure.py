@@ -17,11 +17,15 @@ from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import jvm_policy
 from perfdiag.diagnosis.rule import Check, Confidence, Finding, Mechanism, Outcome, Remedy, rule
 from perfdiag.diagnosis.significance import duration, fix, percent, size, worth
-from perfdiag.model.java_machines import JavaMachine, Pool
+from perfdiag.model.java_machines import Collector, JavaMachine, Pool
 from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 
 ON_REQUEST = "System.gc()"
+_LARGER_REGIONS = fix(
+    "start with larger regions (-XX:G1HeapRegionSize, up to 32m): arrays and other objects of more than half a region"
+    " go to the old generation at once (humongous), and need free regions in a row; or allocate smaller ones"
+)
 
 
 @rule(
@@ -68,13 +72,14 @@ def _finding(model: Model, each: Stopped) -> Finding:
     evidence += [*collections_shown(machine), *allocation_shown(machine)] if machine else []
     number = machine.collections if machine and not machine.is_nested else 0
     counted = f" in {number:,} collections" if number else ""
+    whole = _full_with_room(machine, full)
     asked = asked_stop(model, each.pid, machine.cause if machine else "")
     evidence += asked.evidence if asked else []
     why = f" (last cause: {machine.cause})" if machine and machine.cause else ""
     return conclude(
         model,
         claims,
-        headline=asked.headline if asked else _headline(machine, full),
+        headline=asked.headline if asked else _headline(machine, full, whole),
         claim=f"Threads waited {duration(ns)}{counted}{why}.{_state(full)}",
         mechanism=Mechanism.STOPPED if asked else Mechanism.LIMIT if _is_full(full) else Mechanism.BUSY,
         departs=collecting_is_fault(model, each),
@@ -83,6 +88,7 @@ def _finding(model: Model, each: Stopped) -> Finding:
         evidence=evidence,
         remedies=[
             *([asked.remedy] if asked else []),
+            *([_LARGER_REGIONS] if whole and not asked else []),
             *([] if asked and asked.part else _larger_young(machine)),
             *([] if asked and asked.part else _remedies(each.pid, full, machine.cause if machine else "")),
         ],
@@ -96,7 +102,23 @@ def _is_full(full: float | None) -> bool:
     return full is not None and full >= jvm_policy.old_generation_full_share
 
 
-def _headline(machine: JavaMachine | None, full: float | None) -> str:
+def _full_with_room(machine: JavaMachine | None, full: float | None) -> Collector | None:
+    """Return the collections of G1 of the whole heap, where these are most of the time though the old generation has
+    room, and nobody asked for them: what is larger than half a region needs several free ones in a row."""
+    if machine is None or full is None or _is_full(full) or machine.cause.startswith(ON_REQUEST):
+        return None
+    whole_ns = sum(each.ns or 0 for each in machine.collectors)
+    return next(
+        (each for each in machine.collectors if each.full and "G1" in each.name and 2 * (each.ns or 0) > whole_ns), None
+    )
+
+
+def _headline(machine: JavaMachine | None, full: float | None, whole: Collector | None) -> str:
+    if whole and full is not None:
+        return (
+            f"Threads stop while G1 collects the whole heap, {whole.count:,} times, though {percent(1 - full)} of the"
+            " old generation is free"
+        )
     if full is not None and _is_full(full):
         return (
             f"The heap is {percent(full)} full after collections, and threads stop until the JVM has collected garbage"
