@@ -182,6 +182,17 @@ def test_functions_of_the_systems_libraries_are_no_callers_of_the_kernel() -> No
     assert CpuSamples(builder.model()).entrances() == ["pread (libc.so.6)", "load_pixels (libimage.so.6)"]
 
 
+def test_the_function_of_a_script_that_calls_the_kernel_is_named_once() -> None:
+    """ "Called by whole (service.py:13), whole (service.py:13)"."""
+    builder = Builder().thread("python3", cpu_user="9 s", kernel="9 s")
+    script = ["whole (/srv/service.py:13)", "page (/srv/service.py:29)"]
+    for call in ("read (libc.so.6)", "munmap (libc.so.6)", "PyBytes_Resize (python3)"):
+        builder.stack("cpu", kernel=["asm_exc_page_fault"], user=[call], script=script, count=100)
+    samples = CpuSamples(builder.model())
+    assert samples.entrances() == ["whole (service.py:13)", "page (service.py:29)"]
+    assert samples.calls_from()[1] == "whole (service.py:13)"
+
+
 def test_where_walks_end_early_the_innermost_function_is_still_named() -> None:
     """Half of the stacks lost main(), which had the fewest samples then: "the target computes inside main"."""
     builder = Builder().thread("app", cpu_user="9 s")

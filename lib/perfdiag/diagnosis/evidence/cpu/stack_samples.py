@@ -212,13 +212,14 @@ class CpuSamples:
         whole = sum(stack.count for stack in kernel)
         found = _common(inside, whole)
         own = _common(((scripts.own_callers(scripts.code(stack)), stack.count) for stack in kernel), whole)
-        return [*found[:1], *(own or [name for name in found[1:] if not of_system(name)] or found[1:])][:number]
+        rest = own or [name for name in found[1:] if not of_system(name)] or found[1:]
+        return list(dict.fromkeys([*found[:1], *rest]))[:number]
 
     def calls_from(self) -> tuple[str, str]:
         """Return the function for the system call that most samples of the kernel came through, and who called that
         outside of the system's libraries; "" for what is not known."""
-        first, *callers = self.entrances() or [""]
-        return first, next((name for name in callers if not of_system(name)), "")
+        callers = self.entrances()
+        return next(iter(callers), ""), next((name for name in callers if not of_system(name)), "")
 
     def named(self) -> float:
         """Return the share of user-space samples whose innermost function has a name."""
