@@ -144,3 +144,4 @@ def test_a_peer_that_was_asked_to_wait_is_not_slow(name: str, for_what: str) -> 
     found = first(service(named_call(name, 100, 90)))
     assert found.headline == f"The target waits in {name} at 10.0.0.5:8080 for {for_what}"
     assert found.mechanism is Mechanism.UNDETERMINED and not found.others and said(found)
+    assert ("as many replicas as WAIT asks for" in found.remedies[0].text) is (name == "WAIT")

@@ -23,6 +23,9 @@ from perfdiag.model.waits.calls_for_work import FROM_PEERS, WAITING_COMMANDS
 from perfdiag.recording import schema
 
 _STATUSES = 3  # of one name
+_REPLICAS = (
+    "see whether it has as many replicas as WAIT asks for, and why they confirm so late: redis-cli INFO replication"
+)
 _FEWEST_TIMES = 0.05  # a request, below which that says nothing: most requests make no such call
 
 
@@ -134,7 +137,7 @@ def _waits_as_asked(model: Model, finding: Finding, most: _Asked) -> Finding:
     """Return the finding on commands that the peer was asked to answer late: no fault of its own."""
     what, remedy = "what another client puts there", "see who puts there what it waits for, and why so late"
     if most.name.startswith("WAIT"):
-        what, remedy = "its replicas", "see why the replicas confirm so late"
+        what, remedy = "its replicas", _REPLICAS
     said = f"{subject(model, begin=True)} waits in {most.name} at {plain(most.peer.object)} for {what}"
     return replace(
         finding,
