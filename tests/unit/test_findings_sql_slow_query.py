@@ -100,6 +100,27 @@ def test_what_it_computes_in_decides_the_remedy(by: str, user: list[str], words:
     assert words in found.headline and remedy in found.remedies[0].text, found
 
 
+COMPRESSES = ["pglz_compress (postgres)", "toast_compress_datum (postgres)"]
+
+
+@pytest.mark.parametrize(
+    ("name", "user", "remedy", "plan"),
+    [
+        ("COPY documents FROM STDIN", COMPRESSES, "default_toast_compression = lz4", False),
+        ("INSERT INTO documents VALUES (?)", [], "what it does with each row", False),
+        ("SELECT id FROM stops ORDER BY id LIMIT ? OFFSET ?", [], "those after the last row", True),
+        ("SELECT id FROM stops ORDER BY id LIMIT ?, ?", [], "those after the last row", True),
+        ("SELECT id FROM stops WHERE name = ?", [], "want an index", True),
+    ],
+)
+def test_an_index_is_advised_for_rows_that_are_read_and_thrown_away(
+    name: str, user: list[str], remedy: str, plan: bool
+) -> None:
+    builder = server(statement(20, 200 * MS, 3 * S, name=name)).stack("cpu", user=user, count=300)
+    text = finding(builder.model(), ID).remedies[0].text
+    assert remedy in text and ("EXPLAIN" in text) is plan, text
+
+
 def test_the_work_of_few_samples_is_not_named() -> None:
     few = server(statement(20, 200 * MS, 3 * S)).stack("cpu", user=SCAN, count=3).model()
     assert "reads whole tables" not in finding(few, ID).headline

@@ -70,6 +70,11 @@ KINDS: dict[str, Sequence[StatementWork]] = {
             "fewer or smaller columns in its list",
         ),
         StatementWork(
+            "compresses large values",
+            ("pglz_compress", "LZ4_compress", "toast_compress_datum"),
+            "default_toast_compression = lz4, or SET STORAGE EXTERNAL for columns whose values are compressed already",
+        ),
+        StatementWork(
             f"sorts rows in {_TEMPORARY}",
             ("mergeruns", "dumptuples", "LogicalTape"),
             "an index in that order, or more work_mem",

@@ -1,5 +1,6 @@
 """SQL-SLOW-QUERY: statements of one kind compute for long, each time or in all."""
 
+import re
 from collections.abc import Iterable
 
 from perfdiag.common.units import about_at_most
@@ -17,6 +18,12 @@ from perfdiag.model.statements import Statement, statements
 
 ID, COMPUTES = "SQL-SLOW-QUERY", "cpu.user"
 _EXPLAINS = {"postgresql": "EXPLAIN (ANALYZE, BUFFERS)", "mariadb": "ANALYZE FORMAT=JSON", "mysql": "EXPLAIN ANALYZE"}
+_READS = re.compile(r"\W*(SELECT|WITH|UPDATE|DELETE)\b", re.IGNORECASE)
+_SKIPS = re.compile(r"\bOFFSET\b|\bLIMIT \?, \?", re.IGNORECASE)  # rows by their number
+_AFTER_THE_LAST = (
+    "OFFSET reads all rows before its own, too, whatever index there is: ask for those after the last row that was seen"
+    " (WHERE id > ... ORDER BY id LIMIT ...)"
+)
 _FILE = " ("  # in front of the file of a function
 
 
@@ -135,7 +142,15 @@ def _has_most(model: Model, statement: Statement) -> bool:
 
 def _remedy(statement: Statement, work: MainWork | None, kind: WorkFound | None) -> Remedy:
     explain = _EXPLAINS.get(statement.server, "EXPLAIN")
+    reads = _READS.match(statement.name)
     if kind:
-        return fix(f"it {kind.kind.words}: {kind.kind.remedy}; its plan shows where ({explain} ...)")
+        where = f"; its plan shows where ({explain} ...)" if reads else ""
+        return fix(f"it {kind.kind.words}: {kind.kind.remedy}{where}")
     why = f" and why it computes {work.where}" if work else ""
+    if _SKIPS.search(statement.name):
+        return fix(f"{_AFTER_THE_LAST}; its plan shows how many ({explain} ...)")
+    if not reads:
+        return fix(
+            f"look at what it does with each row{why}: triggers, indexes, constraints, and the size of its values"
+        )
     return fix(f"look at its plan ({explain} ...){why}: rows that are read and thrown away want an index")
