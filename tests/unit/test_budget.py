@@ -165,6 +165,12 @@ def test_nothing_is_acquitted_whose_requests_were_given_up() -> None:
     assert "a larger --max-cost" in silence(model, "REQUEST-ERRORS").fix
 
 
+def test_what_keeps_a_target_busy_is_told_without_a_word_on_its_requests() -> None:
+    report = reported(given_up("requests"))
+    assert report.verdict.status == "busy" and "Nothing abnormal" not in report.verdict.text
+    assert "NOT MEASURED requests served and calls made" in folded(plain(report))
+
+
 def test_what_was_given_up_is_named_where_it_could_matter() -> None:
     """Also in the shortest report: who sleeps may do so because a call fails."""
     builder = Builder(window="10 s").thread("app", cpu_user="90 ms", wait_timer="9 s").budget(20_000, "18 ms", "1 s")

@@ -37,12 +37,15 @@ def with_host_side(made: contract.Verdict, side: contract.HostSide | None) -> co
 
 def without_given_up(made: contract.Verdict, model: Model) -> contract.Verdict:
     """Return the verdict; that nothing is wrong is not known of a target whose requests were given up in the window."""
-    if made.status not in (OK, IDLE_WORD) or not model.gave_up_requests:
+    if made.status not in FAULTLESS or not model.gave_up_requests:
         return made
-    cannot = "Cannot tell: its requests were given up, to keep --max-cost: they may be slow, or answered with errors."
     known = [each for each in made.sentences if each != NO_FAULT]
-    found = worded(Kind.CANNOT_TELL, [cannot, *known], made.ids, tells=made.tells)
-    return msgspec.structs.replace(found, status=CANNOT_TELL)
+    if made.status == BUSY:  # with what, is known
+        told = worded(Kind(made.kind), known, made.ids, tells=made.tells)
+        return msgspec.structs.replace(told, status=BUSY)
+    cannot = "Cannot tell: its requests were given up, to keep --max-cost: they may be slow, or answered with errors."
+    told = worded(Kind.CANNOT_TELL, [cannot, *known], made.ids, tells=made.tells)
+    return msgspec.structs.replace(told, status=CANNOT_TELL)
 
 
 def _status(made: contract.Verdict, model: Model, diagnosis: Diagnosis) -> str:
