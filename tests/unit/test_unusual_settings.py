@@ -97,6 +97,11 @@ def test_a_file_of_the_kernel_is_told_where_it_differs(each: kernel_settings.Ker
     assert len(found) == 1 and "usually" in found[0], found
 
 
+@pytest.mark.parametrize("mode", ["0", "2", "5"])
+def test_modes_of_ecn_that_ask_for_nothing_are_usual(mode: str) -> None:
+    assert not set_to("/proc/sys/net/ipv4/tcp_ecn", f"{mode}\n", busy_with(("net.connect",)))
+
+
 def test_what_bears_on_little_time_is_not_told() -> None:
     assert set_to("/proc/sys/vm/vfs_cache_pressure", "1000\n")
     assert not set_to("/proc/sys/vm/vfs_cache_pressure", "1000\n", busy_with(("net.receive",)))

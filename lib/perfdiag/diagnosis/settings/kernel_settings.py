@@ -136,7 +136,8 @@ TCP = (
         NETWORK,
         "it decides how much of a connection is under way",
     ),
-    _sysctl("net.ipv4.tcp_ecn", one_of("2", "0"), ("net.connect",), "SYNs ask for ECN: some firewalls drop such"),
+    # 5 accepts AccECN, too, and asks for nothing either (enum tcp_ecn_mode of include/net/tcp_ecn.h).
+    _sysctl("net.ipv4.tcp_ecn", one_of("2", "0", "5"), ("net.connect",), "SYNs ask for ECN: some firewalls drop such"),
     _sysctl("net.ipv4.tcp_limit_output_bytes", at_least(256 * 1024, "4194304"), NETWORK, "a connection queues less"),
     _sysctl("net.ipv4.tcp_notsent_lowat", at_least(16384, "no limit"), NETWORK, "senders are woken for little room"),
 )
