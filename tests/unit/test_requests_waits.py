@@ -45,6 +45,13 @@ def test_waits_say_what_they_are_to_requests(ns: int, said: str) -> None:
     assert [each.text for each in waited(ns).findings[0].evidence] == [said]
 
 
+def test_of_waits_of_several_kinds_nothing_is_said() -> None:
+    """Of 4 s in requests, 1 s of one kind of wait would be four at once."""
+    wait = Evidence("80 waits", float(S), "ns", "ledger", kind=EvidenceKind.WAITS)
+    found = replace(finding("DISK-FLUSH-SLOW", {"disk.flush": 8 * S}), evidence=[wait, wait])
+    assert [each.text for each in made(serving(), found).findings[0].evidence] == ["80 waits", "80 waits"]
+
+
 def test_of_time_that_several_findings_share_nothing_is_said() -> None:
     said = {each.text for found in waited(8 * S, shared=True).findings for each in found.evidence}
     assert said == {"80 waits"}

@@ -17,7 +17,9 @@ def evidence(model: Model, finding: Finding) -> list[contract.Evidence]:
     time = model.request_time
     own = {account_of(claim) for claim in finding.claims}
     own_ns = sum(time.accounts.get(account, 0) for account in own) if time and not time.excess else 0
-    whole = 0 < own_ns * _ALL <= finding.claimed_ns  # what only part of the waits is for is not in all of them
+    waits = sum(each.kind is EvidenceKind.WAITS for each in finding.evidence)
+    # What only part of the waits is for is not in all of them, nor is all of it in one of several kinds.
+    whole = 0 < own_ns * _ALL <= finding.claimed_ns and waits == 1
     return [
         contract.Evidence(
             text=printable(each.text + (_in_requests(each, finding.claimed_ns) if whole else ""), LONGEST_TEXT),
