@@ -13,6 +13,7 @@ from unit.support.jvm import counters, java
 
 READ = schema.Application(pid=100, kind="postgresql", version="15.18", processes=6, reads="my_wait_event_info")
 UNREAD = schema.Application(pid=100, kind="postgresql", version="9.6", processes=6, reads="", lack="it is too old")
+SILENT = schema.Application(pid=100, kind="postgresql", version="9.6", processes=6, reads="")
 
 
 def server(application: schema.Application) -> Builder:
@@ -26,6 +27,7 @@ def server(application: schema.Application) -> Builder:
         (server(READ), ["mysql"], "--app mysql: none was recognised among the targets"),
         (server(READ), ["postgresql", "java"], "--app java: none was recognised among the targets"),
         (server(UNREAD), ["postgresql"], "--app postgresql: recognised, but not read: it is too old"),
+        (server(SILENT), ["postgresql"], "--app postgresql: recognised, but not read: nothing says why"),
         (java(counters(), counters(young=3)), ["java"], ""),
     ],
 )

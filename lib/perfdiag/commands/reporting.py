@@ -115,8 +115,8 @@ def _demand(found: Sequence[Application], wanted: Iterable[str]) -> None:
         if not of_kind:
             hint = "--full shows what was, and NOT MEASURED why not; --no-apps recognises none"
             raise PerfdiagError(f"--app {name}: none was recognised among the targets", hint)
-        if lack := next((each.lack for each in of_kind if not each.means), ""):
-            raise PerfdiagError(f"--app {name}: recognised, but not read: {lack}")
+        if unread := next((each for each in of_kind if not each.means), None):
+            raise PerfdiagError(f"--app {name}: recognised, but not read: {unread.lack or 'nothing says why'}")
 
 
 def _pieces(content: bytes | Iterable[bytes] | Callable[[Console], None], color: str) -> Iterable[bytes]:

@@ -15,7 +15,7 @@ class Application(Part, frozen=True, kw_only=True):
     """An application that was recognised in the target, and by which means it was read."""
 
     pid: int  # the first process it was met in
-    kind: str  # postgresql or hotspot
+    kind: str  # postgresql, mariadb, mysql or hotspot
     version: Untrusted  # "": not known
     processes: int  # when it was met
     means: str  # what was read: my_wait_event_info, counters in memory or in a file; "": nothing
