@@ -43,7 +43,8 @@ def test_without_a_core_nobody_is_told_to_make_it_smaller() -> None:
 def test_who_is_ended_from_outside_has_not_crashed() -> None:
     model = crashed(1, name="SIGTERM", number=15).model()
     assert not findings(model, ID) and check(model, ID).number == 0
-    assert findings(crashed(1, dumped=1, name="SIGQUIT", number=3).model(), ID)  # somebody wants its core
+    found = finding(crashed(1, dumped=1, name="SIGQUIT", number=3).model(), ID)
+    assert [each.text for each in found.evidence] == ["1 ended with a core dump by another signal"]
 
 
 def test_ends_that_are_not_recorded_are_not_taken_for_none() -> None:

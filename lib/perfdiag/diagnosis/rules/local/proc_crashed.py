@@ -43,6 +43,14 @@ def proc_crashed(model: Model) -> Iterable[Outcome]:
         yield Check("PROC-CRASHED", "no process crashed", 0.0, "count")
 
 
+def _by_what(crashed: list[schema.Event]) -> str:
+    """Return what ended them: SIGQUIT and limits of resources dump a core, too, and are no mistake of the program."""
+    own = {each.pid for each in crashed if each.signal in _OWN_FAULTS}
+    other = len({each.pid for each in crashed} - own)
+    told = [f"{len(own):,} ended by a signal that a program's own mistake raises"] if own else []
+    return ", ".join([*told, *([f"{other:,} ended with a core dump by another signal"] if other else [])])
+
+
 def _finding(model: Model, crashed: list[schema.Event]) -> Finding:
     processes, dumped = len({each.pid for each in crashed}), sum(each.core_dumped for each in crashed)
     names = list(dict.fromkeys(f"{plain(each.by_comm)} ({plain(each.text)})" for each in crashed))
@@ -57,15 +65,8 @@ def _finding(model: Model, crashed: list[schema.Event]) -> Finding:
         claim=f"{many} of {subject(model)} crashed in {duration(model.window_ns)}{cores}: {first_of(names, _NAMED)}.",
         mechanism=Mechanism.FAILED,
         severity=Severity.CRITICAL,
-        evidence=[
-            Evidence(
-                f"{processes:,} ended by a signal that a program's own mistake raises",
-                float(processes),
-                "count",
-                "signal",
-            )
-        ],
+        evidence=[Evidence(_by_what(crashed), float(processes), "count", "signal")],
         remedies=[look, smaller] if dumped else [look],
-        alternatives=["a test that makes programs crash"],
+        alternatives=["a test that makes programs crash", "another process sent that signal, as a watchdog does"],
         verify="no process ends by such a signal",
     )
