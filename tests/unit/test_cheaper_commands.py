@@ -18,7 +18,9 @@ def test_a_command_that_another_one_replaces() -> None:
 
 def test_of_a_command_that_nothing_replaces_there_are_fewer() -> None:
     assert fewer_commands("PFCOUNT").startswith("send PFCOUNT less often, or for less data")
+    assert fewer_commands("FT.SEARCH").startswith("send FT.SEARCH less often")
     assert fewer_commands("KEYS") == instead_of("KEYS")
+    assert instead_of("HGETALL") and fewer_commands("HGETALL").startswith("send HGETALL less often")  # of small keys
     assert fewer_commands("GET /") == fewer_commands("SELECT ?") == fewer_commands("") == ""
 
 
