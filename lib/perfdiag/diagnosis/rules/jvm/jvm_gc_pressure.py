@@ -120,9 +120,9 @@ def _headline(machine: JavaMachine | None, full: float | None, whole: Collector 
             " old generation is free"
         )
     if full is not None and _is_full(full):
-        return (
-            f"The heap is {percent(full)} full after collections, and threads stop until the JVM has collected garbage"
-        )
+        what = "old generation" if machine and len(machine.generations) > 1 else "heap"
+        state = f"The {what} is {percent(full)} full after collections"
+        return f"{state}, and threads stop until the JVM has collected garbage"
     return f"Threads stop while the JVM collects garbage{_small(machine)}"
 
 
