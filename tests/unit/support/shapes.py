@@ -43,6 +43,14 @@ def mangled_names() -> Iterator[dict[str, Any]]:
         yield {**stack, "user": [f"f{number} (a)", *[f"_ZN{'1a' * 245} (a)"] * 47]}
 
 
+def short_names() -> Iterator[dict[str, Any]]:
+    """Samples of CPU time with as many functions as a recorder writes, of a few letters each."""
+    for number, stack in zip(range(4000), stacks(), strict=False):
+        names = [f"{chr(97 + place % 26)}{number % 100}" for place in range(48)]
+        sample = {"kind": "cpu", "account": "cpu.user", "object": "", "weight_ns": 4_000_000}
+        yield {**stack, **sample, "kernel": names if number % 2 else [], "user": [*names[:47], f"f{number} (a)"]}
+
+
 def operations() -> Iterator[dict[str, Any]]:
     for number in range(1000):
         yield {
@@ -96,5 +104,5 @@ SHAPES = {
     **request_shapes.SHAPES,
     **fact_shapes.SHAPES,
     **wait_shapes.SHAPES,
-    **{each.__name__: each for each in (counters, stacks, mangled_names, operations, events, exits)},
+    **{each.__name__: each for each in (counters, stacks, mangled_names, short_names, operations, events, exits)},
 }

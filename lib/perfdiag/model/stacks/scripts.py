@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import takewhile
 
 from perfdiag.model.stacks.symbols import (
+    REMEMBERED,
     caller,
     is_named,
     module_of,
@@ -37,6 +39,7 @@ def _is_built_in(frame: str) -> bool:
     return any(mark in frame for mark in _BUILT_IN)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def of_language(frame: str) -> bool:
     """Return whether a script's function belongs to what came with the language, and not to who uses it."""
     if _is_built_in(frame):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+REMEMBERED = 1 << 15  # names of functions whose judgement is kept: stacks share them, and a recording has a bound
 # The C library's functions that sleep or wait for events, for a regular expression on a whole name.
 SLEEPS_OF_C = (
     r"(__)?(GI_)*_*(clock_|hrtimer_)?nanosleep\w*|_*u?sleep|_*libc_\w+|_*(p?select|p?poll)(64|_chk)?|epoll_p?wait2?"
@@ -50,7 +51,7 @@ def is_named(frame: str) -> bool:
     return not frame.startswith("0x") and frame != "0"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def readable(frame: str) -> str:
     """Return "ObjectMonitor::enter (libjvm.so)" for "_ZN13ObjectMonitor5enterEv (libjvm.so)"; other names as given.
 
@@ -95,6 +96,7 @@ _FOR_OTHERS = re.compile(
 )
 
 
+@lru_cache(maxsize=REMEMBERED)
 def of_system(frame: str) -> bool:
     """Return whether a frame is in the C library, or the like: what its caller wants of it is not known."""
     return any(library in frame for library in (*_LIBRARIES, "([vdso])"))
@@ -113,12 +115,14 @@ _STARTS = re.compile(
 )
 
 
+@lru_cache(maxsize=REMEMBERED)
 def schedules(frame: str) -> bool:
     """Return whether a frame is of the scheduler of goroutines: the program's work is as little inside it as its idling
     is."""
     return _SCHEDULES.match(frame) is not None
 
 
+@lru_cache(maxsize=REMEMBERED)
 def starts(frame: str) -> bool:
     """Return whether a frame only begins a program or a thread: all its work is below it."""
     return _STARTS.fullmatch(symbol_of(readable(frame))) is not None

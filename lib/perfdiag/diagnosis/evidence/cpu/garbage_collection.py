@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Hot, Part, part_of
@@ -12,7 +13,7 @@ from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix, plain
 from perfdiag.model.model import Model
 from perfdiag.model.stacks import scripts
-from perfdiag.model.stacks.symbols import symbol_of
+from perfdiag.model.stacks.symbols import REMEMBERED, symbol_of
 from perfdiag.recording import schema
 
 COLLECTS = "collects garbage"  # what a thread mostly does
@@ -64,6 +65,7 @@ _COLLECTORS = (
         "see how often it collects: dotnet-counters monitor -p PID",
     ),
 )
+_ANY = re.compile("|".join(f"(?:{each.functions})" for each in _COLLECTORS))
 
 
 @dataclass(frozen=True)
@@ -111,15 +113,18 @@ def collection(model: Model, samples: CpuSamples) -> Collection | None:
     if samples.count < cpu_policy.samples_for_function:
         return None
     comms = {thread.tid: thread.comm for thread in model.threads if thread.tid}
-    most = max((_by(each, samples, comms) for each in _COLLECTORS), key=lambda each: each.part.share)
+    names = {name for stack in samples.stacks for name in stack.user}
+    most = max((_by(each, samples, comms, names) for each in _COLLECTORS), key=lambda each: each.part.share)
     return most if most.part.share - most.part.error >= cpu_policy.collector_share else None
 
 
-def _by(collector: Collector, samples: CpuSamples, comms: Mapping[int, str]) -> Collection:
+def _by(collector: Collector, samples: CpuSamples, comms: Mapping[int, str], names: Iterable[str]) -> Collection:
+    """Return what a collector takes; `names`: all functions that are sampled, each of which is judged once."""
     own = {tid for tid, comm in comms.items() if collector.threads and re.match(collector.threads, comm)}
+    functions = {name for name in names if _collects(collector.functions, name)}
 
     def collects(stack: schema.Stack) -> bool:
-        return stack.tid in own or _is_inside(collector, stack)
+        return stack.tid in own or not functions.isdisjoint(stack.user)
 
     stacks = [stack for stack in samples.stacks if collects(stack)]
     pids = {stack.pid for stack in stacks}
@@ -131,7 +136,12 @@ def _by(collector: Collector, samples: CpuSamples, comms: Mapping[int, str]) -> 
 
 
 def _is_inside(collector: Collector, stack: schema.Stack) -> bool:
-    return any(re.fullmatch(collector.functions, symbol_of(name)) for name in stack.user)
+    return any(_collects(collector.functions, name) for name in stack.user)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _collects(functions: str, name: str) -> bool:
+    return _ANY.fullmatch(symbol_of(name)) is not None and re.fullmatch(functions, symbol_of(name)) is not None
 
 
 def _by_thread(stacks: Iterable[schema.Stack]) -> Counter[int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.c_library import library_call
@@ -11,7 +12,7 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix, percent, plain, size
 from perfdiag.model.model import Model, once
-from perfdiag.model.stacks.symbols import any_begins, module_of, symbol_of
+from perfdiag.model.stacks.symbols import REMEMBERED, any_begins, module_of, symbol_of
 from perfdiag.recording import schema
 
 _OF_PIPES = ("anon_pipe_", "pipe_read", "pipe_write")
@@ -76,18 +77,17 @@ def _counts(samples: CpuSamples, of: Callable[[schema.Stack], bool]) -> dict[str
 
 def awaited(stacks: Sequence[schema.Stack]) -> Kind | None:
     """Return what most of the time of sampled waits is for, by the functions that they stand in themselves."""
-    return _of_most((_first(AWAITED + KINDS, _innermost(stack)), stack.weight_ns) for stack in stacks)
+    return _of_most((_any_kind(_innermost(stack)), stack.weight_ns) for stack in stacks)
 
 
 def awaited_in(function: str) -> Kind | None:
     """Return what a wait in a function of the kernel is for."""
-    return _first(AWAITED, [function])
+    return _awaited_kind([function])
 
 
 def around(stacks: Sequence[schema.Stack]) -> Kind | None:
     """Return the work that most of the time of sampled waits is a part of, if it is of a kind that explains them."""
-    whole = [kind for kind in KINDS if kind.whole]
-    return _of_most((_first(whole, stack.kernel), stack.weight_ns) for stack in stacks)
+    return _of_most((_whole_kind(stack.kernel), stack.weight_ns) for stack in stacks)
 
 
 def _innermost(stack: schema.Stack) -> Sequence[str]:
@@ -99,9 +99,26 @@ def waiting_in(stack: schema.Stack) -> Sequence[str]:
     return [name for name in stack.kernel if not name.startswith(_SCHEDULING)]
 
 
-def _first(kinds: Iterable[Kind], functions: Sequence[str]) -> Kind | None:
-    """Return the first kind that one of these functions belongs to."""
-    return next((kind for kind in kinds if any_begins(functions, kind.functions)), None)
+def _finder(kinds: Sequence[Kind]) -> Callable[[Iterable[str]], Kind | None]:
+    """Return what finds the first of some kinds that a function of a stack belongs to. Each function is judged once:
+    stacks share them, and most belong to none."""
+    anything = tuple(prefix for kind in kinds for prefix in kind.functions)
+
+    @lru_cache(maxsize=REMEMBERED)
+    def place(function: str) -> int:
+        if not function.startswith(anything):
+            return len(kinds)
+        return next(index for index, kind in enumerate(kinds) if function.startswith(kind.functions))
+
+    def first(functions: Iterable[str]) -> Kind | None:
+        found = min(map(place, functions), default=len(kinds))
+        return kinds[found] if found < len(kinds) else None
+
+    return first
+
+
+_any_kind, _kind, _awaited_kind = map(_finder, (AWAITED + KINDS, KINDS, AWAITED))
+_whole_kind = _finder([kind for kind in KINDS if kind.whole])
 
 
 def _of_most(parts: Iterable[tuple[Kind | None, int]]) -> Kind | None:
@@ -170,7 +187,7 @@ def _purpose(functions: Sequence[str]) -> str:
     """Return what a kernel stack works for: the first known kind, else its system call, else nothing."""
     if spins_at_pipe(functions):
         return LOCAL_SOCKETS
-    if kind := _first(KINDS, functions):
+    if kind := _kind(functions):
         return kind.name
     calls = (function.removeprefix("__x64_sys_") for function in functions if function.startswith("__x64_sys_"))
     return next((f"{plain(call)}()" for call in calls), "")

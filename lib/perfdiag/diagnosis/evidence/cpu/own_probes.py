@@ -23,11 +23,16 @@ def in_own_probe(model: Model) -> Callable[[schema.Stack], bool]:
     uprobes = bool(programs & IN_PROGRAMS)
     traced = {pid for pid, process in model.facts.processes.items() if process.tracer}
 
+    frames = {frame for stack in model.stacks for frame in stack.kernel}  # each is judged once
+    own = {frame for frame in frames if (program := _BPF.match(frame)) and program[1] in programs}
+    at_probes = {frame for frame in frames if frame.startswith(_UPROBE)}
+    at_traps = at_probes | {frame for frame in frames if frame.startswith(_TRAP)}
+
     def inside(stack: schema.Stack) -> bool:
-        if any((program := _BPF.match(frame)) and program[1] in programs for frame in stack.kernel):
+        if not own.isdisjoint(stack.kernel):
             return True
-        functions = _UPROBE if stack.pid in traced else (*_UPROBE, *_TRAP)
+        functions = at_probes if stack.pid in traced else at_traps
         at = module_of(stack.user[0]) if stack.user else ""
-        return uprobes and (at == MAPPING or any(frame.startswith(functions) for frame in stack.kernel))
+        return uprobes and (at == MAPPING or not functions.isdisjoint(stack.kernel))
 
     return inside
