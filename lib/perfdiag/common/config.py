@@ -117,7 +117,7 @@ def parts_per_million(percent: str) -> int:
     """Return what "2%", "2 %", "0.5" or "0.5%" means in parts per million. Raises ValueError."""
     match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,4})?|\.[0-9]{1,4}) ?%?", percent)
     if match is None or float(match[1]) > 100:
-        raise ValueError(f"{printable(percent)!r} is not a percentage from 0% to 100%")
+        raise ValueError(f"{printable(percent)!r} is not a percentage from 0% to 100% with at most four decimals")
     return round(float(match[1]) * 10_000)
 
 
