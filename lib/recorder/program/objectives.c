@@ -82,7 +82,8 @@ static bool can_match(const char *text, const char *name)
 	if (!*name) {
 		fprintf(stderr,
 			"error: --slo: no request is called '%s'\n"
-			"HINT: a name is a method of HTTP/1 and a path, such as 'GET /upload', or a command of Redis\n",
+			"HINT: a name is a method of HTTP/1 and a path, such as 'GET /upload', a command of Redis, or an SQL"
+			" statement such as COMMIT\n",
 			text);
 		return false;
 	}

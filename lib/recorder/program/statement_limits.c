@@ -22,16 +22,17 @@ bool statement_limit_name(const char *typed, struct limit *limit)
 {
 	static const char *const alone[] = { "begin", "commit", "end", "rollback" };
 	const char *rest = strpbrk(typed, " \t");
+	size_t length = strlen(typed);
 	struct digest digest;
 	bool found = rest && strlen(typed) >= 4 && is_verb(typed) && rest[1] && !strchr("/#*", rest[1]);
 
+	while (length && strchr("; \t", typed[length - 1]))
+		length--;
 	for (size_t i = 0; !found && i < sizeof(alone) / sizeof(*alone); i++)
-		found = !strcasecmp(typed, alone[i]);
-	if (!found || strlen(typed) > STATEMENT_BYTES - 2) /* ";" is added */
+		found = length == strlen(alone[i]) && !strncasecmp(typed, alone[i], length);
+	if (!found || length > STATEMENT_BYTES - 2) /* ";" is added */
 		return false;
-	snprintf(limit->statement, sizeof(limit->statement), "%s", typed);
-	for (size_t length = strlen(typed); length && strchr("; \t", limit->statement[length - 1]);)
-		limit->statement[--length] = 0;
+	snprintf(limit->statement, sizeof(limit->statement), "%.*s", (int)length, typed);
 	make_digest(&digest, SQL_POSTGRESQL, 0, limit->statement);
 	snprintf(limit->name, sizeof(limit->name), "%.*s",
 		 (int)(digest.length < DIGEST_BYTES ? digest.length : DIGEST_BYTES), digest.text);

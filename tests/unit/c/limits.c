@@ -61,6 +61,29 @@ static void names_are_made_as_those_of_requests(void)
 	}
 }
 
+/* "": it is no statement, but a request, a command of Redis, or an error. */
+static void statements_are_told_from_requests(void)
+{
+	static const char *const typed[][2] = {
+		{ "SELECT a FROM t WHERE id = 7", "SELECT a FROM t WHERE id = ?" },
+		{ "COMMIT", "COMMIT" },
+		{ "commit; ", "commit" },
+		{ "COMMIT ;", "COMMIT" },
+		{ "COMMITS", "" },
+		{ "DELETE /users/7", "" },
+		{ "KEYS", "" },
+		{ "", "" },
+		{ ";", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(typed) / sizeof(*typed); i++) {
+		struct limit limit = {};
+
+		CHECK_NUMBER(statement_limit_name(typed[i][0], &limit), *typed[i][1] != 0);
+		CHECK_TEXT(limit.name, typed[i][1]);
+	}
+}
+
 static void a_name_keeps_words_only(void)
 {
 	static const char *const typed[][2] = {
@@ -273,6 +296,7 @@ static void calls_are_meant_in_both_tables(void)
 int main(void)
 {
 	RUN(names_are_made_as_those_of_requests);
+	RUN(statements_are_told_from_requests);
 	RUN(a_name_keeps_words_only);
 	RUN(a_name_of_which_more_is_to_come_says_so);
 	RUN(a_command_keeps_its_word_only);
