@@ -281,6 +281,7 @@ def test_pauses_of_a_concurrent_cycle_find_no_eden_full() -> None:
         (3 * S, "G1 Preventive Collection", 9, True),
         (S, "G1 Preventive Collection", 9, False),
         (3 * S, "System.gc()", 9, False),
+        (3 * S, "Metadata GC Clear Soft References", 9, False),
         (3 * S, "G1 Preventive Collection", 41, False),
     ],
 )

@@ -22,6 +22,7 @@ from perfdiag.model.model import Model
 from perfdiag.model.waits.stopped_threads import ACCOUNT
 
 ON_REQUEST = "System.gc()"
+_FOR_CLASSES = "Metadata GC"  # metaspace was full, not the heap
 _LARGER_REGIONS = fix(
     "start with larger regions (-XX:G1HeapRegionSize, up to 32m): arrays and other objects of more than half a region"
     " go to the old generation at once (humongous), and need free regions in a row; or allocate smaller ones"
@@ -104,8 +105,9 @@ def _is_full(full: float | None) -> bool:
 
 def _full_with_room(machine: JavaMachine | None, full: float | None) -> Collector | None:
     """Return the collections of G1 of the whole heap, where these are most of the time though the old generation has
-    room, and nobody asked for them: what is larger than half a region needs several free ones in a row."""
-    if machine is None or full is None or _is_full(full) or machine.cause.startswith(ON_REQUEST):
+    room, and neither somebody nor metaspace asked for them: what is larger than half a region needs several free ones
+    in a row."""
+    if machine is None or full is None or _is_full(full) or machine.cause.startswith((ON_REQUEST, _FOR_CLASSES)):
         return None
     whole_ns = sum(each.ns or 0 for each in machine.collectors)
     return next(
