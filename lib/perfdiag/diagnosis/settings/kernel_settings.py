@@ -116,7 +116,7 @@ CPUS = (
         "/sys/kernel/rcu_normal",
         at_most(0),
         ("kernel.other",),
-        "the kernel hurries no RCU grace period: umount() and changes of the network wait longer",
+        "the kernel hurries no RCU grace period, as on real-time kernels: umount() and network changes wait longer",
     ),
     _sysctl(
         "net.core.bpf_jit_enable", at_least(1), ("cpu.kernel", "cpu.irq"), "BPF programs and filters are interpreted"
@@ -240,7 +240,7 @@ def swap_order(model: Model) -> Iterator[Unusual]:
         (first, disk), (later, memory) = max(disks), max(packed)
         if first > later:
             text = f"swap fills {printable(disk, 64)} (priority {first}) before {printable(memory, 64)} ({later})"
-            effect = "pages come back from a disk that compressed memory would hold"
+            effect = "pages that compressed memory would hold come back from a disk"
             ns = time_in(model, ("memory.swap_in",))
             yield Unusual(text, effect, "/proc/swaps", ns, ("memory.swap_in",))
 
