@@ -34,6 +34,13 @@ def test_crashes_lead_the_report() -> None:
     assert f"\nPROBLEM  {found.headline}" in plain(assembly.make(model, diagnose(model), Config()))
 
 
+def test_one_crash_among_hundreds_of_programs_is_no_outage() -> None:
+    builder = crashed(1)
+    for number in range(200):
+        builder.thread("cc", pid=1000 + number, tid=1000 + number, cpu_user="1 ms", exited=True)
+    assert finding(builder.model(), ID).severity is Severity.WARNING
+
+
 def test_without_a_core_nobody_is_told_to_make_it_smaller() -> None:
     found = finding(crashed(2, dumped=1).model(), ID)
     assert found.headline == "2 processes crashed, 1 with a core dump: svn (SIGABRT)"

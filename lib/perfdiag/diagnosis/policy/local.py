@@ -18,6 +18,10 @@ class LocalPolicy(Family):
         0.15,
         "A peer that answers as soon as it can is hardly idle while somebody waits for its answer.",
     )
+    crashes_share = share(
+        0.01,
+        "Of a build or a test suite that starts hundreds of programs, one may crash on purpose.",
+    )
     starts_per_second = rate(
         20.0,
         "Under twenty a second, at 1 to 5 ms each, starting processes takes less than a tenth of a CPU.",

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from perfdiag.common.units import first_of, plural
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import local_policy
 from perfdiag.diagnosis.rule import Check, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
 from perfdiag.diagnosis.significance import duration, fix, plain
 from perfdiag.model.model import Model
@@ -43,6 +44,11 @@ def proc_crashed(model: Model) -> Iterable[Outcome]:
         yield Check("PROC-CRASHED", "no process crashed", 0.0, "count")
 
 
+def _severity(model: Model, crashed: int) -> Severity:
+    ended = sum(thread.processes for thread in model.threads if thread.exited)
+    return Severity.CRITICAL if crashed >= local_policy.crashes_share * ended else Severity.WARNING
+
+
 def _by_what(crashed: list[schema.Event]) -> str:
     """Return what ended them: SIGQUIT and limits of resources dump a core, too, and are no mistake of the program."""
     own = {each.pid for each in crashed if each.signal in _OWN_FAULTS}
@@ -64,7 +70,7 @@ def _finding(model: Model, crashed: list[schema.Event]) -> Finding:
         headline=f"{many} crashed{cores}: {first_of(names, _NAMED)}",
         claim=f"{many} of {subject(model)} crashed in {duration(model.window_ns)}{cores}: {first_of(names, _NAMED)}.",
         mechanism=Mechanism.FAILED,
-        severity=Severity.CRITICAL,
+        severity=_severity(model, processes),
         evidence=[Evidence(_by_what(crashed), float(processes), "count", "signal")],
         remedies=[look, smaller] if dumped else [look],
         alternatives=["a test that makes programs crash", "another process sent that signal, as a watchdog does"],

@@ -139,8 +139,8 @@ def _held_up(model: Model, by: Servers) -> _HeldUp:
             evidence.append(
                 Evidence(
                     f"{phrase_of(account)} in {top(code)} of the sampled waits",
-                    1.0,
-                    "share",
+                    float(len(code)),
+                    "count",  # of functions: that the thread waits there is in its own ledger
                     "stack samples",
                     kind=EvidenceKind.FUNCTIONS,
                 )
