@@ -32,7 +32,7 @@ def said(shell: str, script: str, home: Path) -> str:
     ("line", "candidate"),
     [
         ("perfdiag lat", "latency\t"),
-        ("perfdiag explain disk-f", "DISK-FLUSH-SLOW\t"),
+        ("perfdiag explain disk-flush-s", "DISK-FLUSH-SLOW\t"),
         ("perfdiag report --f", "--full\t"),
     ],
 )
@@ -47,7 +47,7 @@ zmodload zsh/zpty
 zpty shell zsh -f -i
 zpty -w shell 'autoload -U compinit; compinit -D; source $FILE; print read''y'
 zpty -r -m shell output '*ready*'
-zpty -w -n shell $'perfdiag explain disk-f\\t'
+zpty -w -n shell $'perfdiag explain disk-flush-s\\t'
 zpty -r -m shell output '*FLUSH-SLOW*' && print -r -- $output
 """
     assert "DISK-FLUSH-SLOW" in said("zsh", script, tmp_path)

@@ -23,7 +23,7 @@ def test_a_command_is_held_back_and_passes_its_status_on(house: House) -> None:
     assert "out" in run.stderr and "out \n" not in run.stdout, "standard output is the report's"
     assert "TRUST  " in run.stdout
     told = house.log()
-    assert told["orders"][1:] == ["duration 0", "max-cost 330000", "asked -- sh", "start"] and told["orders"][
+    assert told["orders"][1:] == ["duration 0", "max-cost 330000", "asked -- sh ...", "start"] and told["orders"][
         0
     ].startswith("exec ")
     assert told["at_start"] == ["sh", "python"], "named as what it will be, and not yet run: the recorder comes first"

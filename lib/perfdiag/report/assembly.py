@@ -40,9 +40,7 @@ def make(model: Model, diagnosis: Diagnosis, config: Config) -> Report:
     side = host_side(model)
     return Report(
         schema=contract.SCHEMA_VERSION,
-        verdict=with_host_side(
-            without_given_up(with_status(_verdict(model, diagnosis), model, diagnosis), model), side
-        ),
+        verdict=with_host_side(_verdict(model, diagnosis), side),
         target=header.target(model),
         window=header.window(model),
         notes=[*header.notes(model), *thresholds.notes()],
@@ -104,7 +102,8 @@ def _checked(diagnosis: Diagnosis) -> list[contract.Checked]:
 
 
 def _verdict(model: Model, diagnosis: Diagnosis) -> contract.Verdict:
-    return with_doubt(decide(model, diagnosis), model, diagnosis.unasked)
+    decided = with_doubt(decide(model, diagnosis), model, diagnosis.unasked)
+    return without_given_up(with_status(decided, model, diagnosis), model)
 
 
 def _text(text: str) -> str:
