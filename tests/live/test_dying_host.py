@@ -297,12 +297,12 @@ def test_others_get_the_memory_of_perfdiag(tmp_path: Path, cleanup: Cleanup, sta
         workload.start()
         return workload
 
-    target = hold(64)
+    target = hold(44)  # leaves the room that perfdiag asks for
     words = [str(PROGRAM), "latency", "--duration", "0", "--pid", str(target.pid)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(words, **pipes, text=True, preexec_fn=enter(group), start_new_session=True) as process:
         assert process.stderr and "recording" in process.stderr.readline()
-        other = hold(44)
+        other = hold(64)
         out, err = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL and not out, (process.returncode, err)
     assert err.splitlines()[-2] == KILLED and err.splitlines()[-1].startswith("HINT: "), err
