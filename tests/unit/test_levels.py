@@ -42,13 +42,9 @@ def calls(**fields: Any) -> schema.Exchange:
     return exchange(50, 5 * S, **{**given, "whole": 0, "whole_ns": 0, **fields})
 
 
-def exceeds(part: int, whole: int) -> bool:
-    return part > whole
-
-
 def test_what_agrees_is_not_contradictory() -> None:
-    assert list(level_laws.of_calls(calls(), 3 * S, 0, exceeds)) == []
-    assert list(level_laws.of_calls(exchange(50, 5 * S), 3 * S, 0, exceeds)) == [], "an earlier recording has no levels"
+    assert list(level_laws.of_calls(calls(), 3 * S, 0)) == []
+    assert list(level_laws.of_calls(exchange(50, 5 * S), 3 * S, 0)) == [], "an earlier recording has no levels"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +62,7 @@ def test_what_agrees_is_not_contradictory() -> None:
     ],
 )
 def test_what_contradicts_itself_is_told(fields: dict[str, Any], said: str) -> None:
-    assert said in "; ".join(level_laws.of_calls(calls(**fields), 3 * S, 0, exceeds))
+    assert said in "; ".join(level_laws.of_calls(calls(**fields), 3 * S, 0))
 
 
 @pytest.mark.parametrize(

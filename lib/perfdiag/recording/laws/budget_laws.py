@@ -1,21 +1,21 @@
 """What a recording must obey of its budget: each step gives more up than the one before, and numbers are estimates
 where a step says so."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from perfdiag.common.units import duration
 from perfdiag.recording.given_up import one_connection_in
+from perfdiag.recording.laws.tolerance import exceeds
 from perfdiag.recording.recording import Recording
 
-Exceeds = Callable[[int, int], bool]
 _MOST_PROGRAMS_AT_ONCE = 2  # on one CPU: one in an interrupt of the other
 
 
-def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
-    """Yield what is contradictory; `exceeds` says whether a part is surely longer than its whole."""
+def find(recording: Recording) -> Iterator[str]:
+    """Yield what is contradictory."""
     yield from _of_steps(recording)
     yield from _of_estimates(recording)
-    yield from _of_costs(recording, exceeds)
+    yield from _of_costs(recording)
 
 
 def _of_steps(recording: Recording) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _of_estimates(recording: Recording) -> Iterator[str]:
         yield "numbers of requests are estimates, and all were followed"
 
 
-def _of_costs(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_costs(recording: Recording) -> Iterator[str]:
     """Programs take CPU time of the window."""
     footer = recording.footer
     if footer is None:

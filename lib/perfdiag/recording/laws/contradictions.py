@@ -13,11 +13,9 @@ from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.laws import budget_laws, exchange_laws, failure_laws, row_laws
 from perfdiag.recording.laws.row_laws import WITH_ROWS
+from perfdiag.recording.laws.tolerance import TOLERATED_NS, exceeds
 from perfdiag.recording.recording import Recording
 
-# Requests that are under way are counted while they are read; older recorders read rows a moment after their accounts.
-TOLERATED_SHARE = 0.02
-TOLERATED_NS = 5_000_000
 MOST = 200  # that are told; forged tables can have tens of thousands
 STALLED_NS = 5_000_000_000  # of a host in trouble, between the last rows and the end of the window
 BEGIN_NS = 60_000_000_000  # facts are read in two seconds; a host in trouble may stall before or between them
@@ -28,8 +26,8 @@ ROWS_LOST = frozenset({"detail_full", "details", "output_lines", "ring_buffer", 
 def find(recording: Recording) -> list[str]:
     """Return each contradiction in a few words, the worst of a kind first; names of accounts in them are untrusted."""
     rows = _of_rows(recording) if recording.footer else ()
-    first = (_of_order(recording), _of_time(recording), exchange_laws.find(recording, _exceeds), rows)
-    own = (laws.find(recording, _exceeds) for laws in (row_laws, failure_laws, budget_laws))
+    first = (_of_order(recording), _of_time(recording), exchange_laws.find(recording), rows)
+    own = (laws.find(recording) for laws in (row_laws, failure_laws, budget_laws))
     found = chain(*first, chain.from_iterable(own))
     told = list(islice(found, MOST))
     return told if next(found, None) is None else [*told, "further contradictions"]  # how many, is not worth the time
@@ -89,20 +87,20 @@ def _of_rows(recording: Recording) -> Iterator[str]:
     """Rows are parts of accounts: together they are no longer, and no shorter where none was lost."""
     accounts = sums_by_key((each.account, each.sum_ns) for line in recording.books() for each in line.accounts)
     rows = sums_by_key((detail.account, detail.sum_ns) for detail in recording.details.values())
-    too_long = {name: ns - accounts[name] for name, ns in rows.items() if _exceeds(ns, accounts[name])}
+    too_long = {name: ns - accounts[name] for name, ns in rows.items() if exceeds(ns, accounts[name])}
     for name in sorted(too_long, key=lambda name: (-too_long[name], name)):
         yield f"rows of {name} are {duration(rows[name])}, the account {duration(accounts[name])}"
     if _has_all_rows(recording):
-        too_short = {name: ns - rows[name] for name, ns in accounts.items() if _exceeds(ns, rows[name])}
+        too_short = {name: ns - rows[name] for name, ns in accounts.items() if exceeds(ns, rows[name])}
         for name in sorted(too_short, key=lambda name: (-too_short[name], name)):
             yield f"{name} is {duration(accounts[name])}, its rows {duration(rows[name])}"
     because = sums_by_key((reason.account, reason.sum_ns) for reason in recording.because)
     for name, ns in sorted(because.items()):
-        if _exceeds(ns, accounts[name]):
+        if exceeds(ns, accounts[name]):
             yield f"waits for others in {name} are {duration(ns)}, the account {duration(accounts[name])}"
     peers = sums_by_key((line.account, line.sum_ns) for line in recording.peer_waits if line.pid)
     for name, ns in sorted(peers.items()):
-        if _exceeds(ns, accounts[name]):
+        if exceeds(ns, accounts[name]):
             yield f"waits for other processes in {name} are {duration(ns)}, the account {duration(accounts[name])}"
     awake_ns = sum(ns for name, ns in accounts.items() if kind_of(name) is not Kind.IDLE)
     for what, ns, whole_ns in (
@@ -112,7 +110,7 @@ def _of_rows(recording: Recording) -> Iterator[str]:
         ("exits of virtual CPUs", sum(line.running_ns for line in recording.vm_exits), accounts["vm.exit"]),
         ("halts of virtual CPUs", sum(line.halted_ns for line in recording.vm_exits), accounts["vm.halt"]),
     ):
-        if _exceeds(ns, whole_ns):
+        if exceeds(ns, whole_ns):
             yield f"{what} took {duration(ns)}, of {duration(whole_ns)} that were there"
 
 
@@ -125,7 +123,3 @@ def _has_all_rows(recording: Recording) -> bool:
 
 def _booked_ns(accounts: Iterable[schema.AccountSum]) -> int:
     return sum(each.sum_ns for each in accounts)
-
-
-def _exceeds(part_ns: int, whole_ns: int) -> bool:
-    return part_ns > whole_ns * (1 + TOLERATED_SHARE) + TOLERATED_NS

@@ -4,7 +4,7 @@ Fields go by the names that perfdiag-recording(5) gives them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key
@@ -12,9 +12,9 @@ from perfdiag.common.units import duration
 from perfdiag.recording import schema
 from perfdiag.recording.given_up import one_connection_in
 from perfdiag.recording.laws import level_laws
+from perfdiag.recording.laws.tolerance import exceeds
 from perfdiag.recording.recording import Recording
 
-Exceeds = Callable[[int, int], bool]
 Key = tuple[str, str, str]
 
 # Fields of one exchange: each pair stands in one line.  Programs of that many CPUs may still run while it is read, and
@@ -64,21 +64,21 @@ MEASURED_NS = {"whole": "sum_ns", "read_delay": "read_delay_ns"}
 CONNECT = "connect"  # counts connections, and those that are still being made
 
 
-def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
-    """Yield what is contradictory; `exceeds` says whether a part is surely longer than its whole."""
+def find(recording: Recording) -> Iterator[str]:
+    """Yield what is contradictory."""
     yield from _twice(recording)
     for line in recording.exchanges:
-        yield from _of_parts(line, recording.header.host.cpus_online or 1, exceeds)
-        yield from _of_window(line, recording, exceeds)
-        yield from level_laws.of_calls(line, _window_ns(recording), recording.header.host.cpus_online or 1, exceeds)
-    yield from level_laws.of_requests(recording, _window_ns(recording), exceeds)
-    yield from _of_latencies(recording, exceeds)
-    yield from _of_parked(recording, exceeds)
-    yield from _of_unread(recording, exceeds)
+        yield from _of_parts(line, recording.header.host.cpus_online or 1)
+        yield from _of_window(line, recording)
+        yield from level_laws.of_calls(line, _window_ns(recording), recording.header.host.cpus_online or 1)
+    yield from level_laws.of_requests(recording, _window_ns(recording))
+    yield from _of_latencies(recording)
+    yield from _of_parked(recording)
+    yield from _of_unread(recording)
     yield from _of_readers(recording)
-    yield from _of_left(recording, exceeds)
-    yield from _of_silent(recording, exceeds)
-    yield from _of_peers(recording, exceeds)
+    yield from _of_left(recording)
+    yield from _of_silent(recording)
+    yield from _of_peers(recording)
 
 
 def _window_ns(recording: Recording) -> int:
@@ -93,7 +93,7 @@ def _twice(recording: Recording) -> Iterator[str]:
         yield f"the same requests stand there {twice} times"
 
 
-def _of_parts(line: schema.Exchange, at_once: int, exceeds: Exceeds) -> Iterator[str]:
+def _of_parts(line: schema.Exchange, at_once: int) -> Iterator[str]:
     for part, whole in PART_AND_WHOLE_COUNTS:
         if getattr(line, part) > getattr(line, whole) + at_once:
             yield f"{part} of requests or calls is {getattr(line, part):,}, their {whole} {getattr(line, whole):,}"
@@ -119,7 +119,7 @@ _WAITED = (  # how long, of how many
 )
 
 
-def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_window(line: schema.Exchange, recording: Recording) -> Iterator[str]:
     now_ns = recording.footer.at_ns if recording.footer else 0
     if not now_ns:
         return
@@ -148,7 +148,7 @@ def _of_window(line: schema.Exchange, recording: Recording, exceeds: Exceeds) ->
             yield f"{name} of requests or calls is {getattr(line, name):,}, in {duration(window_ns)}"
 
 
-def _of_latencies(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_latencies(recording: Recording) -> Iterator[str]:
     """A distribution counts what its exchange counts."""
     exchanges = groups_by_key((_key(line), line) for line in recording.exchanges)
     latencies = groups_by_key(((_key(each), each.measure), each) for each in recording.latencies)
@@ -177,7 +177,7 @@ def _timed(line: schema.Exchange, measure: str) -> int:
     return line.connects + line.connects_failed + line.connecting if measure == CONNECT else line.count
 
 
-def _of_parked(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_parked(recording: Recording) -> Iterator[str]:
     for over_slo in (False, True):
         parked_ns = sum(line.sum_ns for line in recording.requests_parked if line.over_slo or not over_slo)
         within_ns = sum(
@@ -187,7 +187,7 @@ def _of_parked(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
             yield f"requests were parked {duration(parked_ns)}, by their accounts {duration(within_ns)}"
 
 
-def _of_unread(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_unread(recording: Recording) -> Iterator[str]:
     """By object alone: a name can be lost, and lines are alike then."""
     for over_slo in (False, True):
         unread = sums_by_key(
@@ -214,7 +214,7 @@ def _of_readers(recording: Recording) -> Iterator[str]:
         yield f"threads have read {read:,} requests, of which {begun:,} are told"
 
 
-def _of_left(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_left(recording: Recording) -> Iterator[str]:
     now_ns = recording.footer.at_ns if recording.footer else 0
     twice = Counter((line.object, line.earlier, line.queued) for line in recording.requests_left)
     if max(twice.values(), default=0) > 1:
@@ -232,7 +232,7 @@ def _of_left(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
             yield f"{line.count:,} requests are left unread, {duration(line.sum_ns)}: longer than the window"
 
 
-def _of_silent(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_silent(recording: Recording) -> Iterator[str]:
     footer = recording.footer
     for line in recording.silent:
         if line.never > line.count:
@@ -243,7 +243,7 @@ def _of_silent(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
             yield f"a connection that was silent all along is so for {duration(line.oldest_ns)}: not the whole window"
 
 
-def _of_peers(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_peers(recording: Recording) -> Iterator[str]:
     """Calls for one request can be under way at the same time: together they take longer than it does."""
     calls = [line for line in recording.exchanges if line.direction != "accepted"]
     made = ("count", "unanswered", "open", "connects", "connects_failed", "connecting")

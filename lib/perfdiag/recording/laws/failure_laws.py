@@ -1,26 +1,26 @@
 """What a recording must obey of failures: answers that are errors, and what failed before threads slept."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.recording import schema
+from perfdiag.recording.laws.tolerance import exceeds
 from perfdiag.recording.recording import Recording
 
-Exceeds = Callable[[int, int], bool]
 _STATUS = re.compile(r"[45][0-9]{2}|[A-Z]+")
 _MOST_ERRNO = 4095  # MAX_ERRNO of include/linux/err.h
 _MOST_EXIT_CODE = 0xFFFF
 
 
-def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
-    """Yield what is contradictory; `exceeds` says whether a part is surely longer than its whole."""
+def find(recording: Recording) -> Iterator[str]:
+    """Yield what is contradictory."""
     for answer in recording.answers:
         if not _STATUS.fullmatch(answer.status):
             yield "an answer that is an error has a status that is none"
     yield from _of_answers(recording)
     for line in recording.failed_calls:
-        yield from _of_failed(line, exceeds)
+        yield from _of_failed(line)
 
 
 def _of_answers(recording: Recording) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _received(line: schema.Exchange) -> int:
     return line.count + line.count_error + line.unanswered + line.open + line.untimed + line.declined + line.early
 
 
-def _of_failed(line: schema.FailedCall, exceeds: Exceeds) -> Iterator[str]:
+def _of_failed(line: schema.FailedCall) -> Iterator[str]:
     if not line.sleeps:
         yield "what failed before sleeps stands there, and no sleep"
     if exceeds(line.max_ns, line.sum_ns):

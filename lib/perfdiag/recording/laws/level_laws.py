@@ -1,25 +1,25 @@
 """What must hold of how many requests were in progress, and calls outstanding, at once: fields by the names that
 perfdiag-recording(5) gives them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from perfdiag.common.units import duration
 from perfdiag.recording import schema
+from perfdiag.recording.laws.tolerance import exceeds
 from perfdiag.recording.levels import TOLD_BELOW, highest
 from perfdiag.recording.recording import Recording
 
-Exceeds = Callable[[int, int], bool]
 AnyLevels = Sequence[schema.Level] | Sequence[schema.CallLevel]
 
 
-def of_calls(line: schema.Exchange, window_ns: int, at_once: int, exceeds: Exceeds) -> Iterator[str]:
+def of_calls(line: schema.Exchange, window_ns: int, at_once: int) -> Iterator[str]:
     """Yield what is contradictory in the levels of one peer's calls.
 
     `window_ns`: 0, it is not known; so many programs `at_once` may have counted in one table and not in the other yet.
     """
     if line.levels and line.direction != "connected":
         yield f"levels stand in a line {line.direction}: only calls have any"
-    yield from _of_levels("calls", line.levels, line.most or 0, window_ns, exceeds)
+    yield from _of_levels("calls", line.levels, line.most or 0, window_ns)
     for each in line.levels:
         if each.waited > each.answered + at_once:
             yield f"{each.waited:,} of {each.answered:,} calls were answered while a request waited"
@@ -35,10 +35,10 @@ def of_calls(line: schema.Exchange, window_ns: int, at_once: int, exceeds: Excee
         yield f"busy_ns of calls is {duration(line.busy_ns)}, by their levels {duration(levels_ns)}"
 
 
-def of_requests(recording: Recording, window_ns: int, exceeds: Exceeds) -> Iterator[str]:
+def of_requests(recording: Recording, window_ns: int) -> Iterator[str]:
     """Yield what is contradictory in how many requests were in progress at once."""
     for line in recording.requests_inside:
-        yield from _of_levels("requests", line.levels, line.most, window_ns, exceeds)
+        yield from _of_levels("requests", line.levels, line.most, window_ns)
         served = [each for each in recording.exchanges if each.direction == "accepted"]
         if line.most >= TOLD_BELOW or not served:
             continue
@@ -51,7 +51,7 @@ def of_requests(recording: Recording, window_ns: int, exceeds: Exceeds) -> Itera
             yield f"requests took {duration(read_ns)} from read to answered, by levels {duration(levels_ns)}"
 
 
-def _of_levels(what: str, levels: AnyLevels, most: int, window_ns: int, exceeds: Exceeds) -> Iterator[str]:
+def _of_levels(what: str, levels: AnyLevels, most: int, window_ns: int) -> Iterator[str]:
     told = [each.level for each in levels]
     if told != sorted(set(told)):
         yield f"levels of {what} are not in order"

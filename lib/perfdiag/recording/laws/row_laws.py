@@ -4,16 +4,16 @@ Fields go by the names that perfdiag-recording(5) gives them; what buckets must 
 requests and calls must, in exchange_laws.py.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from perfdiag.common.units import duration
 from perfdiag.recording import schema
 from perfdiag.recording.laws import bucket_laws
 from perfdiag.recording.laws.bucket_laws import ROUNDED_NS, STILL_COUNTED, STILL_COUNTED_SHARE
+from perfdiag.recording.laws.tolerance import exceeds
 from perfdiag.recording.recording import Recording
 
-Exceeds = Callable[[int, int], bool]
 Kind = type[schema.Line]
 
 WITH_ROWS = "libbpf"  # the engine that books each nanosecond of an account to one of its rows, too
@@ -45,8 +45,8 @@ TIME_AND_COUNT: Mapping[Kind, tuple[tuple[str, str], ...]] = {
 }
 
 
-def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
-    """Yield what is contradictory; `exceeds` says whether a part is surely longer than its whole."""
+def find(recording: Recording) -> Iterator[str]:
+    """Yield what is contradictory."""
     for kind, pairs in PART_AND_WHOLE.items():
         for line in recording.lines_of(kind):
             yield from _of_parts(line, pairs)
@@ -57,12 +57,12 @@ def find(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
                     yield f"{time} of a line {_name(line)} is {duration(getattr(line, time))}, its {number} 0"
     yield from bucket_laws.find(recording)
     yield from _of_flushes(recording)
-    yield from _of_cpus(recording, exceeds)
-    yield from _of_operations(recording, exceeds)
+    yield from _of_cpus(recording)
+    yield from _of_operations(recording)
     for book in recording.books() if not recording.header.accounts else ():
         yield from _of_accounts(book)
     for thread in recording.threads.values():
-        yield from _of_thread(thread, recording, exceeds)
+        yield from _of_thread(thread, recording)
 
 
 def _of_parts(line: schema.Line, pairs: tuple[tuple[str, str], ...]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _of_flushes(recording: Recording) -> Iterator[str]:
             yield f"stable_writes of a line 'nfs_flush' is {line.stable_writes:,}, its writes {line.writes:,}"
 
 
-def _of_cpus(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_cpus(recording: Recording) -> Iterator[str]:
     """A CPU either runs somebody or sleeps."""
     window_ns = recording.footer.at_ns - recording.header.start_ns if recording.footer else 0
     for line in recording.cpus if window_ns > 0 else ():
@@ -92,7 +92,7 @@ def _of_cpus(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
             yield f"CPU {line.cpu} ran or slept {duration(took_ns)} of {duration(window_ns)}"
 
 
-def _of_operations(recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_operations(recording: Recording) -> Iterator[str]:
     for line in recording.operations:
         booked_ns, slow_ns = (sum(a.sum_ns for a in sums) for sums in (line.accounts, line.over_slo_accounts))
         for what, part_ns, whole_ns in (
@@ -111,7 +111,7 @@ def _of_accounts(line: schema.Thread | schema.Exited | schema.Process) -> Iterat
             yield f"{each.account} of a line {_name(line)} is {duration(each.sum_ns)}, in {longest}"
 
 
-def _of_thread(line: schema.Thread, recording: Recording, exceeds: Exceeds) -> Iterator[str]:
+def _of_thread(line: schema.Thread, recording: Recording) -> Iterator[str]:
     lasted_ns = line.at_ns - line.start_ns
     if recording.header.engine == WITH_ROWS and exceeds(abs(lasted_ns - line.wall_ns), 0):
         yield f"a thread lasted {duration(line.wall_ns)}, by its start and end {duration(abs(lasted_ns))}"
