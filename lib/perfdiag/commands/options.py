@@ -16,6 +16,7 @@ from perfdiag.common.config import parts_per_million
 from perfdiag.common.errors import UsageError
 from perfdiag.common.text import printable
 from perfdiag.model.waits.receiving_calls import CALL
+from perfdiag.recording.schema import OWN_ENGINE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -191,8 +192,8 @@ _TARGET_OPTIONS = (
     ),
     click.option(
         "--engine",
-        type=click.Choice(["auto", "libbpf", *SCRIPTS]),
-        metavar=f"auto|libbpf|{'|'.join(SCRIPTS)}",
+        type=click.Choice(["auto", OWN_ENGINE, *SCRIPTS]),
+        metavar=f"auto|{OWN_ENGINE}|{'|'.join(SCRIPTS)}",
         default="auto",
         help="What records: perfdiag's own programs (libbpf), or a script for another engine, which records one"
         " process and sees less. auto takes libbpf, or, if the kernel cannot run that, the first engine that"

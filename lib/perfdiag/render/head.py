@@ -4,6 +4,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.common.units import about_at_most, duration, give_or_take, known, plural
+from perfdiag.model.coverage import databases
 from perfdiag.render.layout import HEADING, Page, Section, clip, fit_on_one_line, pad
 from perfdiag.report.contract import Application, Host, Report
 from perfdiag.report.status import BUSY, CANNOT_TELL, CRITICAL, WARNING
@@ -11,7 +12,7 @@ from perfdiag.report.status import BUSY, CANNOT_TELL, CRITICAL, WARNING
 STYLES = {CRITICAL: "bold red", WARNING: "bold yellow", CANNOT_TELL: "bold magenta", BUSY: "bold cyan"}
 _GAP = "   "
 _OF_SHARED = 10  # requests that a connection which carries several at once may have carried
-_APPLICATIONS = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "hotspot": "Java virtual machine"}
+_APPLICATIONS = {**databases.NAMES, "hotspot": "Java virtual machine"}
 
 
 def head(report: Report, page: Page) -> Section:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+HOTSPOT = "libjvm.so"  # the library of a Java virtual machine
 REMEMBERED = 1 << 15  # names of functions whose judgement is kept: stacks share them, and a recording has a bound
 # The C library's functions that sleep or wait for events, for a regular expression on a whole name.
 SLEEPS_OF_C = (

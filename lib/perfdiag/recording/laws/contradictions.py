@@ -12,7 +12,6 @@ from perfdiag.common.units import duration, plural
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import Kind, kind_of
 from perfdiag.recording.laws import budget_laws, exchange_laws, failure_laws, row_laws
-from perfdiag.recording.laws.row_laws import WITH_ROWS
 from perfdiag.recording.laws.tolerance import TOLERATED_NS, exceeds
 from perfdiag.recording.recording import Recording
 
@@ -117,7 +116,7 @@ def _of_rows(recording: Recording) -> Iterator[str]:
 def _has_all_rows(recording: Recording) -> bool:
     """Whether each nanosecond must stand in a row: a host's recording has the largest rows alone."""
     header, lost = recording.header, recording.footer.lost if recording.footer else {}
-    whole = header.engine == WITH_ROWS and not header.options.host and not recording.bad_lines
+    whole = header.engine == schema.OWN_ENGINE and not header.options.host and not recording.bad_lines
     return whole and not any(lost.get(counter) for counter in ROWS_LOST)
 
 

@@ -16,8 +16,6 @@ from perfdiag.recording.recording import Recording
 
 Kind = type[schema.Line]
 
-WITH_ROWS = "libbpf"  # the engine that books each nanosecond of an account to one of its rows, too
-
 # Of each pair the second is the whole.  Plain numbers are exact, but where the kernel still counts (bucket_laws.py).
 PART_AND_WHOLE: Mapping[Kind, tuple[tuple[str, str], ...]] = {
     schema.Because: (("root_tid_ns", "sum_ns"),),
@@ -113,7 +111,7 @@ def _of_accounts(line: schema.Thread | schema.Exited | schema.Process) -> Iterat
 
 def _of_thread(line: schema.Thread, recording: Recording) -> Iterator[str]:
     lasted_ns = line.at_ns - line.start_ns
-    if recording.header.engine == WITH_ROWS and exceeds(abs(lasted_ns - line.wall_ns), 0):
+    if recording.header.engine == schema.OWN_ENGINE and exceeds(abs(lasted_ns - line.wall_ns), 0):
         yield f"a thread lasted {duration(line.wall_ns)}, by its start and end {duration(abs(lasted_ns))}"
     if line.requests_turned > (line.requests_read or 0):
         yield f"a thread turned for {line.requests_turned:,} requests, of {line.requests_read or 0:,} that it read"

@@ -45,6 +45,7 @@ from perfdiag.recording.schema.waits import (
 )
 from perfdiag.recording.schema.window import (
     NO_TIME_LOST,
+    OWN_ENGINE,
     Cost,
     Event,
     Footer,
@@ -132,6 +133,7 @@ __all__ = [
     "LATENCY_STEPS",
     "LATENCY_UNIT_NS",
     "NO_TIME_LOST",
+    "OWN_ENGINE",
     "SCHEMA_VERSION",
     "UNTRUSTED_FIELDS",
     "AccountSum",

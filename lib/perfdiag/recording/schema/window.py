@@ -23,6 +23,8 @@ from perfdiag.recording.schema.limits import (
     at_most,
 )
 
+OWN_ENGINE = "libbpf"  # perfdiag's own programs: they book each nanosecond to a row, and see how processes end
+
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """What uname(2) and sysconf(3) say of the recorded host."""
@@ -82,7 +84,7 @@ class Header(Line, tag="header", kw_only=True):
 
     schema: Count
     perfdiag: Word
-    engine: Word  # "libbpf"; "bpftrace" or "dtrace": a script, see SCRIPTS
+    engine: Word  # OWN_ENGINE; "bpftrace" or "dtrace": a script, see SCRIPTS
     realtime_ns: Nanoseconds  # wall-clock time of start_ns
     start_ns: Nanoseconds
     host: Host = Host()

@@ -13,6 +13,7 @@ from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import busy_ns_of
+from perfdiag.model.stacks.symbols import HOTSPOT, module_of
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.model.waits.futexes import joins
 from perfdiag.model.waits.idle_runtime_threads import WORK
@@ -125,5 +126,5 @@ def natural_waits(model: Model) -> set[tuple[str, str]]:
 
 def _serves(stack: schema.Stack) -> bool:
     """Return whether it is a service thread of HotSpot; Java code that waits there has a name of its own."""
-    inside = [name for name in (*stack.user, *stack.scan) if "(libjvm.so)" in name]
+    inside = [name for name in (*stack.user, *stack.scan) if module_of(name) == HOTSPOT]
     return bool(inside) and not any(_OF_JAVA.search(name) for name in inside)

@@ -12,11 +12,10 @@ from perfdiag.diagnosis.evidence.cpu.call_path import call_path, path_evidence, 
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import EvidenceKind, Finding
 from perfdiag.model.model import Model, once
-from perfdiag.model.stacks.symbols import module_of, of_system
+from perfdiag.model.stacks.symbols import HOTSPOT, module_of, of_system
 from perfdiag.recording import schema
 
 _OF_RUNTIME = "runtime."  # stops threads wherever they are
-HOTSPOT = "libjvm.so"
 _MOST = 10  # findings: nobody reads where the smallest of very many come from
 
 

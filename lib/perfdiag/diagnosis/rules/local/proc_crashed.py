@@ -14,7 +14,6 @@ from perfdiag.recording import schema
 # SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS: a program did what it must not; others end it from outside.
 _OWN_FAULTS = frozenset({4, 5, 6, 7, 8, 11, 31})
 _NAMED = 2
-ENGINE = "libbpf"  # that records how processes end
 
 
 @rule(
@@ -36,7 +35,7 @@ def proc_crashed(model: Model) -> Iterable[Outcome]:
     crashed = [each for each in model.events if each.signal in _OWN_FAULTS or each.core_dumped]
     if crashed:
         yield _finding(model, crashed)
-    elif model.header.engine != ENGINE:
+    elif model.header.engine != schema.OWN_ENGINE:
         yield Silence("PROC-CRASHED", "scripts do not record how processes end", "record with perfdiag itself")
     elif model.coverage.lost.get("ring_buffer"):
         yield Silence("PROC-CRASHED", "events were lost, perhaps the ends of processes", "record again")

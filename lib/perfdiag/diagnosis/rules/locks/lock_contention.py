@@ -58,7 +58,7 @@ from perfdiag.diagnosis.significance import (
     worth,
 )
 from perfdiag.model.model import Model, Row, once
-from perfdiag.model.stacks.symbols import is_named
+from perfdiag.model.stacks.symbols import HOTSPOT, is_named
 from perfdiag.model.waits.database_lock_symbols import HIDDEN_LOCKS
 from perfdiag.model.waits.runtime_locks import RuntimeLock, Words
 from perfdiag.recording.accounts import PARKED, phrase_of
@@ -66,7 +66,7 @@ from perfdiag.recording.accounts import PARKED, phrase_of
 FUTEX, FILE, KERNEL = "lock.futex", "lock.file", "lock.kernel"
 
 # Code of the runtime itself, as stacks name its library.
-OF_JAVA = "(libjvm.so)"
+OF_JAVA = f"({HOTSPOT})"
 OF_RUNTIMES = re.compile(r"\((libjvm|libruby|libpython|python\d|libcoreclr|libuv|node\b)")
 
 
