@@ -7,6 +7,7 @@ from perfdiag.common.units import duration, first_of, plural, share
 from perfdiag.diagnosis.evidence.cpu.common_work import common_work, of_serving
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
+from perfdiag.diagnosis.evidence.request_readers import request_readers
 from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
 from perfdiag.diagnosis.evidence.requests.unasked_sends import mostly_unasked
 from perfdiag.diagnosis.evidence.target import CPU
@@ -78,8 +79,7 @@ def computes_beside(model: Model, waited_ns: int) -> str:
 
 def _without_readers(model: Model) -> set[int]:
     """Return the threads that were sampled and read no request: of many that ended only the samples have a tid."""
-    readers = {each.tid for each in model.threads if each.requests_read}
-    return {stack.tid for stack in model.stacks} - readers
+    return {stack.tid for stack in model.stacks} - request_readers(model)
 
 
 def _where(samples: CpuSamples, *, kernel: bool) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.cpu.call_path import cpu_path
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.request_readers import request_readers
 from perfdiag.diagnosis.evidence.target import CPU
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
@@ -50,8 +51,8 @@ def of_serving(model: Model) -> CpuSamples:
     """Return the samples of the threads that read requests, where most CPU time is theirs: what compiles or collects
     garbage beside them is not what requests wait for."""
     samples = CpuSamples(model)
-    readers = {each.tid for each in model.threads if each.requests_read}
-    serving = CpuSamples(model, tids=readers) if model.request_time and readers else samples
+    readers = request_readers(model)
+    serving = CpuSamples(model, tids=readers) if readers else samples
     return serving if serving.count >= max(cpu_policy.samples_for_function, _MOST * samples.count) else samples
 
 

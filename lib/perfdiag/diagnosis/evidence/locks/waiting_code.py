@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from perfdiag.common.by_key import groups_by_key
 from perfdiag.diagnosis.evidence.cpu.call_path import call_path, path_evidence, walk
+from perfdiag.diagnosis.evidence.request_readers import of_readers
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import EvidenceKind, Finding
 from perfdiag.model.model import Model, once
@@ -28,7 +29,7 @@ def with_waiting_code(model: Model, findings: Sequence[Finding]) -> list[Finding
 def _with_code(model: Model, finding: Finding) -> Finding:
     if any(each.kind is EvidenceKind.FUNCTIONS for each in finding.evidence):
         return finding
-    stacks = _of_serving(model, _waits(model, finding))
+    stacks = of_readers(model, _waits(model, finding))
     count, whole_ns = sum(each.count for each in stacks), sum(each.weight_ns for each in stacks)
     if count < general_policy.waits_for_path or not whole_ns:
         return finding
@@ -57,9 +58,3 @@ def _waits(model: Model, finding: Finding) -> list[schema.Stack]:
 @once
 def _by_account(model: Model) -> dict[str, list[schema.Stack]]:
     return groups_by_key((each.account, each) for each in model.wait_stacks())
-
-
-def _of_serving(model: Model, stacks: list[schema.Stack]) -> list[schema.Stack]:
-    """Return the waits of threads that read requests, where any were: they are what requests wait in."""
-    readers = {each.tid for each in model.threads if each.requests_read} if model.request_time else set()
-    return [each for each in stacks if each.tid in readers] or stacks

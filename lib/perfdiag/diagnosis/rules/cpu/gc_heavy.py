@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples,
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits
 from perfdiag.diagnosis.evidence.fix_checks import part_under
 from perfdiag.diagnosis.evidence.jvm.stopped_time import has_pressure
+from perfdiag.diagnosis.evidence.request_readers import of_readers, request_readers
 from perfdiag.diagnosis.evidence.runqueue.competition import competition
 from perfdiag.diagnosis.evidence.target import CPU, subject
 from perfdiag.diagnosis.frame import conclude
@@ -63,7 +64,7 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
     gives_way = garbage is not None and garbage.collector.runtime == "Java" and has_pressure(model)
     if garbage is None or part is None or part.share - part.error <= cpu_policy.collector_heavy_share or gives_way:
         of = f"{samples.count:,} CPU samples"
-        if garbage and part and _serving(model):
+        if garbage and part and request_readers(model):
             of = f"the CPU samples of threads that serve requests, {garbage.part} of all {of}"
         text = f"garbage collection {part or 'under a tenth'} of {of}"
         yield Check(ID, text, part.share if part else 0.0, "share", large=False)
@@ -72,7 +73,7 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
     locks, queues = _locks(model, garbage), _queues(model, garbage)
     claims: dict[Claim, int] = {"cpu.user": user_ns, **locks, **queues}
     runtime, allocator = garbage.collector.runtime, garbage.allocator(samples)
-    of = " of the threads that serve requests" if _serving(model) else ""
+    of = " of the threads that serve requests" if request_readers(model) else ""
     where = f", most of it called from {allocator.name}" if allocator else ""
     yield conclude(
         model,
@@ -103,13 +104,8 @@ def collects_garbage(model: Model) -> Iterable[Outcome]:
 
 def _part(model: Model, samples: CpuSamples, garbage: Collection) -> Part:
     """Return the collector's part; where requests rank, of the threads that serve them."""
-    serving = _serving(model)
-    stacks = [stack for stack in samples.stacks if stack.tid in serving] or samples.stacks
+    stacks = of_readers(model, samples.stacks)
     return part_of(sum(each.count for each in stacks if garbage.collects(each)), sum(each.count for each in stacks))
-
-
-def _serving(model: Model) -> set[int]:
-    return {thread.tid for thread in model.threads if thread.requests_read} if model.request_time else set()
 
 
 def _locks(model: Model, garbage: Collection) -> dict[Claim, int]:
@@ -123,7 +119,7 @@ def _locks(model: Model, garbage: Collection) -> dict[Claim, int]:
 
 def _queues(model: Model, garbage: Collection) -> dict[Claim, int]:
     """Return how long its helpers waited for CPUs that the target's own threads used."""
-    rows = [] if _serving(model) else competition(model).own  # no request waits in these
+    rows = [] if request_readers(model) else competition(model).own  # no request waits in these
     whole_ns = total_ns(rows)
     helpers_ns = sum(thread.ns(RUNQ) for thread in model.threads if thread.tid in garbage.helpers)
     part = min(1.0, helpers_ns / whole_ns) if whole_ns else 0.0
