@@ -29,7 +29,21 @@ class StatementWork:
 
 
 _INDEX = "an index on what it filters and joins by: rows that are read and thrown away take the time"
+_INDEX_IN_ORDER = "an index in that order, or fewer rows and columns"
+_JOIN_INSTEAD = "a join instead, where its plan shows it once for each row; else an index for it"
 _TEMPORARY = "temporary files"
+# Of MariaDB and MySQL alike.
+_FEWER_JOINS = "a lower optimizer_search_depth, or fewer joins"
+_PROCEDURE = StatementWork(
+    "runs a procedure",
+    ("sp_head::execute", "sp_instr_stmt"),
+    "look at the statements inside; one statement for all rows beats a loop",
+)
+_SORTS_IN_FILES = StatementWork(
+    f"sorts rows in {_TEMPORARY}",
+    ("merge_many_buff", "merge_buffers"),
+    "an index in that order, or a larger sort_buffer_size",
+)
 # Those that contain others stand first: a procedure runs statements, a subquery reads rows.
 KINDS: dict[str, Sequence[StatementWork]] = {
     POSTGRESQL: (
@@ -51,11 +65,7 @@ KINDS: dict[str, Sequence[StatementWork]] = {
             "prepared statements, or a lower join_collapse_limit",
             unless=("standard_ExecutorRun",),
         ),
-        StatementWork(
-            "runs a subquery",
-            ("ExecScanSubPlan", "ExecSetParamPlan"),
-            "a join instead, where its plan shows it once for each row; else an index for it",
-        ),
+        StatementWork("runs a subquery", ("ExecScanSubPlan", "ExecSetParamPlan"), _JOIN_INSTEAD),
         StatementWork(
             "matches patterns",
             ("pg_regexec", "textregexeq", "textlike", "texticlike", "UTF8_MatchText"),
@@ -79,11 +89,7 @@ KINDS: dict[str, Sequence[StatementWork]] = {
             ("mergeruns", "dumptuples", "LogicalTape"),
             "an index in that order, or more work_mem",
         ),
-        StatementWork(
-            "sorts rows",
-            ("tuplesort_performsort", "tuplesort_put"),
-            "an index in that order, or fewer rows and columns",
-        ),
+        StatementWork("sorts rows", ("tuplesort_performsort", "tuplesort_put"), _INDEX_IN_ORDER),
         StatementWork("reads whole tables", ("heap_getnextslot", "SeqNext", "ExecSeqScan"), _INDEX),
         StatementWork(
             f"hashes rows in {_TEMPORARY}", ("hashagg_spill", "ExecHashJoinSaveTuple"), "more work_mem, or fewer rows"
@@ -101,16 +107,8 @@ KINDS: dict[str, Sequence[StatementWork]] = {
         ),
     ),
     MARIADB: (
-        StatementWork(
-            "runs a procedure",
-            ("sp_head::execute", "sp_instr_stmt"),
-            "look at the statements inside; one statement for all rows beats a loop",
-        ),
-        StatementWork(
-            "runs a subquery",
-            ("subselect_", "Item_subselect", "Item_exists_subselect"),
-            "a join instead, where its plan shows it once for each row; else an index for it",
-        ),
+        _PROCEDURE,
+        StatementWork("runs a subquery", ("subselect_", "Item_subselect", "Item_exists_subselect"), _JOIN_INSTEAD),
         StatementWork(
             "opens tables",
             ("open_table",),
@@ -121,58 +119,38 @@ KINDS: dict[str, Sequence[StatementWork]] = {
         StatementWork(
             "plans",
             ("best_access_path", "greedy_search", "choose_plan"),
-            "a lower optimizer_search_depth, or fewer joins",
+            _FEWER_JOINS,
             unless=("JOIN::exec", "do_select"),
         ),
         StatementWork(
             "matches patterns", ("Item_func_regexp", "Item_func_like", "Regexp_processor_pcre"), "an index, or FULLTEXT"
         ),
         StatementWork("reads JSON", ("Item_func_json", "json_"), "generated columns with an index"),
-        StatementWork(
-            f"sorts rows in {_TEMPORARY}",
-            ("merge_many_buff", "merge_buffers"),
-            "an index in that order, or a larger sort_buffer_size",
-        ),
-        StatementWork(
-            "sorts rows",
-            ("filesort", "Filesort_buffer", "SORT_INFO"),
-            "an index in that order, or fewer rows and columns",
-        ),
+        _SORTS_IN_FILES,
+        StatementWork("sorts rows", ("filesort", "Filesort_buffer", "SORT_INFO"), _INDEX_IN_ORDER),
         StatementWork("reads whole tables", ("rr_sequential", "ha_innobase::rnd_next", "handler::ha_rnd_next"), _INDEX),
         StatementWork("compares each row of one table with each of another", ("JOIN_CACHE", "JOIN_TAB_SCAN"), _INDEX),
     ),
     MYSQL: (
-        StatementWork(
-            "runs a procedure",
-            ("sp_head::execute", "sp_instr_stmt"),
-            "look at the statements inside; one statement for all rows beats a loop",
-        ),
+        _PROCEDURE,
         StatementWork(
             "runs a subquery",
             ("Item_subselect", "Item_singlerow_subselect", "Item_exists_subselect", "Item_in_subselect"),
-            "a join instead, where its plan shows it once for each row; else an index for it",
+            _JOIN_INSTEAD,
         ),
         StatementWork("opens tables", ("open_table_from_share",), "a larger table_open_cache"),
         StatementWork(
             "plans",
             ("Optimize_table_order", "FindBestQueryPlan"),
-            "a lower optimizer_search_depth, or fewer joins",
+            _FEWER_JOINS,
             unless=("Query_expression::ExecuteIteratorQuery",),
         ),
         StatementWork(
             "matches patterns", ("Item_func_like", "Item_func_regexp", "regexp::"), "an index, or a FULLTEXT index"
         ),
         StatementWork("reads JSON", ("Item_func_json", "get_json_wrapper"), "generated columns with an index"),
-        StatementWork(
-            f"sorts rows in {_TEMPORARY}",
-            ("merge_many_buff", "merge_buffers"),
-            "an index in that order, or a larger sort_buffer_size",
-        ),
-        StatementWork(
-            "sorts rows",
-            ("filesort", "SortingIterator::DoSort"),
-            "an index in that order, or fewer rows and columns",
-        ),
+        _SORTS_IN_FILES,
+        StatementWork("sorts rows", ("filesort", "SortingIterator::DoSort"), _INDEX_IN_ORDER),
         StatementWork(
             "groups rows in a temporary table",
             ("temptable::", "TemptableAggregateIterator"),
