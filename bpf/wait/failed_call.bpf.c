@@ -203,9 +203,9 @@ static __always_inline void note_next(struct task_struct *task, struct call *cal
 		after = AFTER_MORE;
 	else if (!result && (ARGUMENT_KIND(argument) == ARGUMENT_PATH || ARGUMENT_KIND(argument) == ARGUMENT_ADDRESS))
 		after = AFTER_MORE;
-	if (!after || !task->bpf_storage)
+	if (!after)
 		return;
-	failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
+	failed = last_failure(task);
 	if (failed && failed->at && failed->after < after && !(after == AFTER_MORE && is_empty_path(call, argument)))
 		failed->after = after;
 }
@@ -213,7 +213,7 @@ static __always_inline void note_next(struct task_struct *task, struct call *cal
 /* A thread sleeps, and if it slept for the same call before, it tries that again and again. */
 static __always_inline void book_sleep(struct task_struct *task, struct call *call)
 {
-	struct failed_call *failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
+	struct failed_call *failed = last_failure(task);
 	struct record *record = failed && failed->at ? record_of(task) : NULL;
 	__u64 ns = record ? bpf_ktime_get_ns() - record->waited_since : 0;
 

@@ -22,7 +22,6 @@
 #define SI_QUEUE (-1)
 #define SI_TKILL (-6)
 #define SHELL_STATUS 128 /* and the signal's number: how shells pass on the end of what they have run */
-#define SIGNAL_OF(code) ((code)&0x7f)
 #define STATUS_OF(code) ((code) >> 8 & 0xff)
 
 char LICENSE[] SEC("license") = "GPL";
@@ -47,9 +46,11 @@ static __always_inline void take_cause(struct failed_call *failed, const struct 
 	__builtin_memcpy(failed->argument, own->argument, sizeof(failed->argument));
 }
 
-static __always_inline void keep_child(struct task_struct *parent, struct task_struct *task)
+/* `own`: what the child has failed in last, NULL: nothing. */
+static __always_inline void keep_child(struct task_struct *parent, struct task_struct *task,
+				       const struct failed_call *own)
 {
-	struct failed_call *own = bpf_task_storage_get(&last_failed, task, NULL, 0), *failed = failed_of(parent);
+	struct failed_call *failed = failed_of(parent);
 	struct failure what = { .ended = task->exit_code };
 
 	if (!failed)
@@ -65,11 +66,9 @@ static __always_inline void keep_child(struct task_struct *parent, struct task_s
  * rest of what it writes.  And a shell acts on the last process of a pipeline, the one that it has started last: then it
  * starts nothing until all of them have ended.
  */
-static __always_inline bool is_failure(struct task_struct *task, const struct record *record, const struct record *who)
+static __always_inline bool is_failure(__u32 code, const struct failed_call *own, const struct record *record,
+				       const struct record *who)
 {
-	struct failed_call *own = bpf_task_storage_get(&last_failed, task, NULL, 0);
-	__u32 code = task->exit_code;
-
 	if (SIGNAL_OF(code) == SIGPIPE || STATUS_OF(code) == SHELL_STATUS + SIGPIPE || who->forked_at > record->start)
 		return false;
 	if (!own || !own->ended_by)
@@ -85,9 +84,8 @@ static __always_inline void book_child(struct task_struct *parent, struct task_s
 				       const struct record *who)
 {
 	__u64 ns = record->accounts[ACCOUNT_WAIT_TIMER].ns, now = bpf_ktime_get_ns();
-	struct failed_call *failed;
+	struct failed_call *failed = last_failure(parent);
 
-	failed = parent->bpf_storage ? bpf_task_storage_get(&last_failed, parent, NULL, 0) : NULL;
 	if (!failed || !failed->at || record->start < failed->at)
 		return;
 	if (ns >= SHORTEST_SLEEP_NS && 2 * ns >= now - record->start)
@@ -101,6 +99,7 @@ int BPF_PROG(failed_child, struct task_struct *task)
 {
 	struct record *record = record_of(task), *who;
 	struct task_struct *parent;
+	struct failed_call *own;
 
 	if (!record || knobs.closing || task->pid != task->tgid ||
 	    LOAD(signal_struct, LOAD(task_struct, task, signal), live.counter) > 0)
@@ -109,10 +108,13 @@ int BPF_PROG(failed_child, struct task_struct *task)
 	who = parent ? record_of(parent) : NULL;
 	if (!who)
 		return 0;
-	if (!task->exit_code)
+	if (!task->exit_code) {
 		book_child(parent, task, record, who);
-	else if (is_failure(task, record, who))
-		keep_child(parent, task);
+		return 0;
+	}
+	own = last_failure(task);
+	if (is_failure(task->exit_code, own, record, who))
+		keep_child(parent, task, own);
 	return 0;
 }
 

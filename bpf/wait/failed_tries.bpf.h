@@ -33,6 +33,12 @@ static __always_inline struct failed_call *failed_of(struct task_struct *task)
 	return failed;
 }
 
+/* What a task has failed in last; NULL: nothing yet. */
+static __always_inline struct failed_call *last_failure(struct task_struct *task)
+{
+	return task->bpf_storage ? bpf_task_storage_get(&last_failed, task, NULL, 0) : NULL;
+}
+
 static __always_inline void begin_failure(struct failed_call *failed, const struct failure *what)
 {
 	failed->at = bpf_ktime_get_ns();
@@ -47,11 +53,8 @@ static __always_inline void begin_failure(struct failed_call *failed, const stru
  */
 static __always_inline void forget_tries(struct task_struct *task, __u64 call, bool for_all)
 {
-	struct failed_call *failed;
+	struct failed_call *failed = last_failure(task);
 
-	if (!task->bpf_storage)
-		return;
-	failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
 	if (!failed)
 		return;
 	if (failed->at && failed->what.call == call && !failed->what.ended)
@@ -63,11 +66,8 @@ static __always_inline void forget_tries(struct task_struct *task, __u64 call, b
 /* Who gets an answer elsewhere before it fails again does other work in between, and its sleep may be for that. */
 static __always_inline void note_answered(struct task_struct *task, __u64 peer)
 {
-	struct failed_call *failed;
+	struct failed_call *failed = last_failure(task);
 
-	if (!task->bpf_storage)
-		return;
-	failed = bpf_task_storage_get(&last_failed, task, NULL, 0);
 	if (failed && failed->answered != peer)
 		failed->answered = failed->answered ? SEVERAL_PEERS : peer;
 }

@@ -40,6 +40,7 @@ struct stack_event {
 };
 
 #define CORE_DUMPED 0x80
+#define SIGNAL_OF(exit_code) ((exit_code)&0x7f) /* that ended it; 0: none did */
 
 struct exit_event {
 	struct event event;

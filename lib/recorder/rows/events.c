@@ -58,7 +58,7 @@ static void write_kill(struct recorder *recorder, const struct kill_event *kill)
 /* Of a process that a signal ended. */
 static void write_signal(struct recorder *recorder, const struct exit_event *exit)
 {
-	int signal = exit->exit_code & 0x7f;
+	int signal = SIGNAL_OF(exit->exit_code);
 	const char *name = sigabbrev_np(signal);
 	struct json *json = &recorder->json;
 	char text[32];
