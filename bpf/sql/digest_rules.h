@@ -85,6 +85,12 @@ static inline void end_digest(struct digest *digest, bool cut)
 	add_literal(digest);
 }
 
+/* Told apart by this, which is never 0: that stands for none. */
+static inline __u64 key_of_digest(const struct digest *digest)
+{
+	return digest->hash ?: 1;
+}
+
 /* It only begins a transaction or ends one, as far as it was read; a doubt can be about the very first word. */
 static inline bool is_bookkeeping(const struct digest *digest)
 {

@@ -34,7 +34,7 @@ __weak __noinline int make_digest(struct statement_text *text)
 	begin_digest(&text->digest, text->server, knobs.seed);
 	bpf_loop(STATEMENT_BYTES, read_letter, &text, 0);
 	end_digest(&text->digest, text->cut);
-	text->hash = text->digest.hash ?: 1;
+	text->hash = key_of_digest(&text->digest);
 	return 0;
 }
 

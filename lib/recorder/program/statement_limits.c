@@ -24,7 +24,7 @@ bool statement_limit_name(const char *typed, struct limit *limit)
 	const char *rest = strpbrk(typed, " \t");
 	size_t length = strlen(typed);
 	struct digest digest;
-	bool found = rest && strlen(typed) >= 4 && is_verb(typed) && rest[1] && !strchr("/#*", rest[1]);
+	bool found = rest && length >= 4 && is_verb(typed) && rest[1] && !strchr("/#*", rest[1]);
 
 	while (length && strchr("; \t", typed[length - 1]))
 		length--;
@@ -54,7 +54,7 @@ int statement_limit_set(struct recorder *recorder, const struct limit *limit)
 		__u64 hash;
 
 		make_digest(&digest, servers[i / 2], recorder->skeleton->bss->knobs.seed, texts[i % 2]);
-		hash = digest.hash ?: 1; /* as in statement_text.bpf.h */
+		hash = key_of_digest(&digest);
 		err = bpf_map__update_elem(map, &hash, sizeof(hash), &limit->ns, sizeof(limit->ns), BPF_ANY);
 	}
 	return err;

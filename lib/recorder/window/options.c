@@ -23,7 +23,7 @@ static const char usage[] =
 	"                     or those of one name: \"GET /upload\", syscall:fdatasync (repeatable)\n"
 	"  --no-request-names keep none, tell requests by port; and no statements that are sent\n"
 	"  --max-cost PERCENT what the programs may take of the target's CPU time; they are thinned to keep it\n"
-	"  --no-apps          read nothing of Java virtual machines, SQL servers\n"
+	"  --no-apps          read nothing of Java virtual machines and SQL servers\n"
 	"  --control FD       take orders from this socket\n"
 	"  --script FILE      let this script record\n"
 	"  --engine NAME      let the script record that is for bpftrace\n"
