@@ -34,7 +34,8 @@ def _key(statement: Statement) -> str:
 
 def _finding(model: Model, statement: Statement, limit_ns: int) -> Finding:
     latency, name, over = statement.latency, plain(statement.name), statement.over_slo
-    more = _more(statement)
+    others = _others(statement)
+    more = _more(statement, others)
     worst = max(more or statement.over_slo_accounts, key=lambda account: statement.over_slo_accounts[account])
     told, limit = f"{over:,} of {latency.count:,}", duration(limit_ns)
     return conclude(
@@ -51,7 +52,7 @@ def _finding(model: Model, statement: Statement, limit_ns: int) -> Finding:
                 "share",
                 "statements",
             ),
-            *_compared(statement, more),
+            *_compared(statement, others, more),
         ],
         remedies=[fix(f"see the finding on {phrase_of(worst)} ({worst}): that is what slow ones wait in")],
         alternatives=["the limit is too tight for this statement"],
@@ -59,9 +60,9 @@ def _finding(model: Model, statement: Statement, limit_ns: int) -> Finding:
     )
 
 
-def _compared(statement: Statement, more: Mapping[str, int]) -> list[Evidence]:
+def _compared(statement: Statement, others: Mapping[str, int], more: Mapping[str, int]) -> list[Evidence]:
     """Return what the slow ones spent their time in, what the others did, and what a slow one has more than these."""
-    slow, others = statement.over_slo_accounts, _others(statement)
+    slow = statement.over_slo_accounts
     found = [Evidence(f"the slow ones: {top(slow)}", float(sum(slow.values())), "ns", "statements")]
     if others:
         each_ns = _mean_ns(others, statement.latency.count - statement.over_slo)
@@ -74,9 +75,9 @@ def _compared(statement: Statement, more: Mapping[str, int]) -> list[Evidence]:
     return found
 
 
-def _more(statement: Statement) -> dict[str, int]:
+def _more(statement: Statement, others: Mapping[str, int]) -> dict[str, int]:
     """Return how much longer a slow one is in each account than one that kept the limit, on average."""
-    slow, others, count = statement.over_slo, _others(statement), statement.latency.count - statement.over_slo
+    slow, count = statement.over_slo, statement.latency.count - statement.over_slo
     means = {
         name: ns // slow - (others.get(name, 0) // count if count else 0)
         for name, ns in statement.over_slo_accounts.items()
