@@ -254,8 +254,11 @@ def test_answered_by_another_thread(serving: Serving, attach: Attach) -> None:
     assert requests.line.count == 53 and requests.line.whole == 0, requests.line
     assert requests.line.sum_ns >= 53 * 5 * MS
     known = model_of(recording).request_time
-    assert known is None or known.accounts["wait.timer"] >= 53 * 5 * MS, "or the window is far longer"
-    assert known is None or known.handed_ns + known.accounts["wait.timer"] > 0.9 * known.ns, known
+    if known is None:
+        return  # the window is far longer
+    told_ns = known.handed_ns + known.accounts["wait.timer"]
+    assert known.accounts["wait.timer"] > 0.8 * known.ns, known
+    assert told_ns >= 53 * 5 * MS and told_ns > 0.9 * known.ns, known
 
 
 def test_2003_connections_at_once(serving: Serving, attach: Attach) -> None:

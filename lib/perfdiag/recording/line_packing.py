@@ -91,9 +91,8 @@ class _Names:
         return wait
 
     def left_parts(self, parts: Sequence[schema.LeftPart]) -> Sequence[schema.LeftPart]:
-        for part in parts:
-            self.steps((part.account, part.root))
-        return parts
+        name = self.account
+        return [schema.LeftPart(name(each.account), name(each.root), each.served, each.sum_ns) for each in parts]
 
     def _of(self, names: tuple[str, ...]) -> tuple[str, ...]:
         known = self._several.get(names)

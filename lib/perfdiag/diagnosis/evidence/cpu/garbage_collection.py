@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.stack_samples import PURPOSES, CpuSamples, Hot, Part, part_of
@@ -13,7 +12,7 @@ from perfdiag.diagnosis.rule import Evidence, Remedy
 from perfdiag.diagnosis.significance import fix, plain
 from perfdiag.model.model import Model
 from perfdiag.model.stacks import scripts
-from perfdiag.model.stacks.symbols import REMEMBERED, symbol_of
+from perfdiag.model.stacks.symbols import symbol_of
 from perfdiag.recording import schema
 
 COLLECTS = "collects garbage"  # what a thread mostly does
@@ -74,6 +73,7 @@ class Collection:
 
     collector: Collector
     part: Part
+    functions: frozenset[str]  # of all that stacks of the target show, those of the collector
     helpers: frozenset[int]  # threads that hardly do anything else
     named: int  # of these, those that it gives names of its own
     remedy: Remedy
@@ -105,7 +105,7 @@ class Collection:
 
     def collects(self, stack: schema.Stack) -> bool:
         """Return whether a stack is inside the collector."""
-        return stack.tid in self.helpers or _is_inside(self.collector, stack)
+        return stack.tid in self.helpers or not self.functions.isdisjoint(stack.user)
 
 
 def collection(model: Model, samples: CpuSamples) -> Collection | None:
@@ -113,15 +113,16 @@ def collection(model: Model, samples: CpuSamples) -> Collection | None:
     if samples.count < cpu_policy.samples_for_function:
         return None
     comms = {thread.tid: thread.comm for thread in model.threads if thread.tid}
-    names = {name for stack in samples.stacks for name in stack.user}
+    names = {name for stack in model.stacks for name in stack.user}
+    names = {name for name in names if _ANY.fullmatch(symbol_of(name))}
     most = max((_by(each, samples, comms, names) for each in _COLLECTORS), key=lambda each: each.part.share)
     return most if most.part.share - most.part.error >= cpu_policy.collector_share else None
 
 
 def _by(collector: Collector, samples: CpuSamples, comms: Mapping[int, str], names: Iterable[str]) -> Collection:
-    """Return what a collector takes; `names`: all functions that are sampled, each of which is judged once."""
+    """Return what a collector takes; `names`: the functions of all collectors that stacks show."""
     own = {tid for tid, comm in comms.items() if collector.threads and re.match(collector.threads, comm)}
-    functions = {name for name in names if _collects(collector.functions, name)}
+    functions = frozenset(name for name in names if re.fullmatch(collector.functions, symbol_of(name)))
 
     def collects(stack: schema.Stack) -> bool:
         return stack.tid in own or not functions.isdisjoint(stack.user)
@@ -132,16 +133,7 @@ def _by(collector: Collector, samples: CpuSamples, comms: Mapping[int, str], nam
     whole, inside = _by_thread(samples.stacks), _by_thread(stacks)
     helpers = {tid for tid, count in inside.items() if count >= cpu_policy.collector_thread_share * whole[tid]}
     named = len({stack.tid for stack in stacks} & own)
-    return Collection(collector, samples.part(collects), frozenset(helpers | own), named, fix(advice))
-
-
-def _is_inside(collector: Collector, stack: schema.Stack) -> bool:
-    return any(_collects(collector.functions, name) for name in stack.user)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _collects(functions: str, name: str) -> bool:
-    return _ANY.fullmatch(symbol_of(name)) is not None and re.fullmatch(functions, symbol_of(name)) is not None
+    return Collection(collector, samples.part(collects), functions, frozenset(helpers | own), named, fix(advice))
 
 
 def _by_thread(stacks: Iterable[schema.Stack]) -> Counter[int]:
