@@ -210,15 +210,21 @@ static __always_inline void note_next(struct task_struct *task, struct call *cal
 		failed->after = after;
 }
 
+/* Since when did the thread that runs now wait?  Its way back to a CPU may not have been announced, see ran_since(). */
+static __always_inline __u64 last_wait_began(const struct record *record)
+{
+	return record->state == STATE_BLOCKED ? record->since : record->waited_since;
+}
+
 /* A thread sleeps, and if it slept for the same call before, it tries that again and again. */
 static __always_inline void book_sleep(struct task_struct *task, struct call *call)
 {
 	struct failed_call *failed = last_failure(task);
 	struct record *record = failed && failed->at ? record_of(task) : NULL;
-	__u64 ns = record ? bpf_ktime_get_ns() - record->waited_since : 0;
+	__u64 since = record ? last_wait_began(record) : 0, ns = bpf_ktime_get_ns() - since;
 
 	/* The last wait may be older than that failure, or another call's: a poll with a timeout of 0 does not wait. */
-	if (!record || record->waited_since < failed->at || record->last_syscall != (__u32)call->number ||
+	if (!record || since < failed->at || record->last_syscall != (__u32)call->number ||
 	    (record->account != ACCOUNT_WAIT_TIMER && record->account != ACCOUNT_WAIT_PARKED) || ns < SHORTEST_SLEEP_NS)
 		return;
 	book_try(failed, task->comm, record, ns);
