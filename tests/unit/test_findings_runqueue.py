@@ -191,6 +191,28 @@ def test_processes_that_queue_are_told_to_make_and_threads_to_a_pool() -> None:
     assert "GOMAXPROCS" in advice(helper)
 
 
+def test_what_threads_that_compete_compute_is_told_first() -> None:
+    """A regular expression took 91 % of the samples of three threads, which were told to be fewer."""
+    found = finding(crowd().stack("cpu", user=["match (app)"], count=80).model(), "CPU-OVERSUBSCRIBED")
+    assert found.headline == "On average 2.7 own threads compete for 2 CPUs: 100 % of CPU samples are in match (app)"
+    first, second = (each.text for each in found.remedies)
+    assert first.startswith("let it compute less") and "as many worker threads" in second
+    assert "samples" not in finding(crowd().model(), "CPU-OVERSUBSCRIBED").headline
+
+
+def test_the_program_that_many_processes_run_is_named() -> None:
+    """Each job of a service started node three times, and the service was told to add CPUs."""
+    builder = Builder(cpus=2).thread("service", cpu_user="1 s")
+    for pid in (101, 102, 103):
+        builder.thread("bash", pid=pid, cpu_user="200 ms").row("runq.busy", "own:101:node", durations={"3 ms": 1_000})
+    lasting = finding(builder.model(), "CPU-OVERSUBSCRIBED")
+    builder.exited("node", threads=70, processes=70, wall="40 s", runq_busy="20 s", rest="cpu.user")
+    started = finding(builder.model(), "CPU-OVERSUBSCRIBED")
+    assert started.headline.endswith(": node has 93 % of their CPU time"), started.headline
+    assert started.remedies[0].text == "start node less often (70 ended in the window)"
+    assert "node" not in lasting.headline
+
+
 def test_no_affinity_is_advised_where_none_is_set() -> None:
     known = finding(knowing(crowd().model(), processes={100: process("0-1")}, cpu_times_ns={}), "CPU-OVERSUBSCRIBED")
     assert known.confidence is Confidence.HIGH and "as many worker threads as CPUs (2)" in known.remedies[0].text

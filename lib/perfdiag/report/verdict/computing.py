@@ -34,6 +34,8 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     where = _where(samples, kernel=first.id == KERNEL)
     news = mostly_unasked(model)
     listened = f" {news.told}." if news else ""
+    if first.id == KERNEL and (both := computes_in_both(model)):
+        return f"{both}{listened}"
     if first.id != OWN:  # its headline names the work, or the statement
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''}).{listened}"
     garbage = ", much of it garbage collection" if collection(model, samples) else ""
@@ -51,15 +53,14 @@ def computes_besides(model: Model, findings: Sequence[Finding]) -> str:
 
 
 def computes_in_both(model: Model) -> str:
-    """Return that the target mostly computes, and below which of its functions, where neither its own code nor the
-    kernel's is most of the time, but both together are; "" otherwise, or where no function of its own is below both."""
+    """Return that the target mostly computes, and below which of its functions, where its own code is not most of the
+    time, but together with the kernel's is; "" otherwise, or where no function of its own is below both."""
     work = common_work(model)
     if work is None:
         return ""
     whole = "request time" if model.request_time else "busy time"
     waits = f", and {share(work.waiting)} is waiting for a CPU" if work.waiting else ""
-    below = " and ".join(work.path)
-    return f"It is computing: {share(work.share)} of {whole} is own code and the kernel's, below {below}{waits}."
+    return f"It is computing: {share(work.share)} of {whole} is own code and the kernel's, below {work.below}{waits}."
 
 
 def computes_beside(model: Model, waited_ns: int) -> str:

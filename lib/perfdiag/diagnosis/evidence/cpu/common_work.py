@@ -1,4 +1,4 @@
-"""What a target computes partly in its own code and partly in the kernel, where neither is most of its time."""
+"""What a target computes in its own code and in the kernel, where its own code alone is not most of its time."""
 
 from dataclasses import dataclass
 
@@ -22,9 +22,15 @@ _SHOWN = 2  # functions
 class CommonWork:
     """Functions below which most CPU time is spent: the program's own, and what that asks of a library."""
 
-    path: list[str]
+    path: list[str]  # one, or two of which the first calls the second
     share: float  # of request time, or of busy time
     waiting: float  # the part in which it waits for a CPU to do so, 0 where that is not much
+
+    @property
+    def below(self) -> str:
+        """Return the innermost of them, and who calls it."""
+        *caller, innermost = self.path
+        return f"{innermost}, called by {caller[0]}" if caller else innermost
 
     @property
     def remedy(self) -> Remedy:
@@ -35,13 +41,14 @@ class CommonWork:
 
 @once
 def common_work(model: Model) -> CommonWork | None:
-    """Return that work, None where one side is most of the time, or most is not below one function.
+    """Return that work, None where own code is most of the time or next to nothing, or most is not below one function.
 
     Time in which it waits for a CPU is left out: there is the less of it the less it computes.
     """
     share_of = model.share_of_requests if model.request_time else model.share
     both, waiting = share_of(*CPU), share_of(*_RUNNABLE)
-    if max(map(share_of, CPU)) >= _MOST or both < max(_LEAST, _MOST * (1 - waiting)):
+    own, kernel = map(share_of, CPU)
+    if own >= _MOST or (kernel >= _MOST and own < _LEAST) or both < max(_LEAST, _MOST * (1 - waiting)):
         return None
     path = _path(of_serving(model))
     return CommonWork(path, both, waiting if waiting > _LEAST else 0.0) if path else None
@@ -61,4 +68,5 @@ def _path(samples: CpuSamples) -> list[str]:
     own = max((place for place, name in enumerate(deep) if not of_others(name)), default=len(deep))
     if len(deep[own:]) > 1:
         return [plain(name) for name in deep[own : own + _SHOWN]]
-    return [each.name for each in samples.hot_path() if each.part.share - each.part.error > _MOST][:_SHOWN]
+    innermost_first = [each.name for each in samples.hot_path() if each.part.share - each.part.error > _MOST]
+    return list(reversed(innermost_first[:_SHOWN]))

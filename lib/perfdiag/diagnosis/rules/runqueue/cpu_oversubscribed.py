@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.runqueue.competition import (
@@ -22,6 +21,7 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
     what_is_missing,
 )
 from perfdiag.diagnosis.evidence.runqueue.crowd import Crowd, are_many_processes, bound_threads, crowd_of
+from perfdiag.diagnosis.evidence.runqueue.crowd_work import crowd_work
 from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
 from perfdiag.diagnosis.evidence.runqueue.short_threads import short_threads
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns
@@ -138,7 +138,9 @@ def _finding(
 
 def _headline(model: Model, crowd: Crowd, who: str) -> str:
     if crowd.exceeds:
-        return f"On average {crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}"
+        work = crowd_work(model, crowd).text
+        competing = f"On average {crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}"
+        return f"{competing}: {work}" if work else competing
     return f"Own {who} compete for {crowd.cpus} of {plural(model.cpus_online, 'CPU')}: their affinity allows no more"
 
 
@@ -254,5 +256,7 @@ def _remedies(model: Model, crowd: Crowd) -> list[Remedy]:
             f"run as many worker threads as CPUs ({crowd.cpus}): pool size, GOMAXPROCS, OMP_NUM_THREADS,"
             " -XX:ActiveProcessorCount; or add CPUs"
         )
-    first, *others = [*([wider] if wider else []), fix(advice)]
-    return [first, *need_less(model), *others]
+    work = crowd_work(model, crowd)
+    if wider:
+        return [wider, *work.remedies, fix(advice)]
+    return [*work.remedies, fix(advice)] if work.text else [fix(advice), *work.remedies]
