@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_STATEMENT, in_short
 from perfdiag.diagnosis.rule import Severity
 from perfdiag.recording import schema
 
@@ -210,7 +211,23 @@ def test_a_long_statement_is_shortened_in_the_headline() -> None:
     builder = Builder(comm="postgres").thread("postgres", cpu_user="1 s")
     builder.line(statement(20, 100 * MS, 0, name=name)).row("disk.read", "device:8:0", durations={"50 ms": 40})
     (found,) = [each for each in diagnose(builder.model()).findings if each.id == "DISK-READ-SLOW"]
-    assert "SELECT column_0" in found.headline and found.headline.endswith("...") and len(found.headline) <= 110
+    assert "SELECT column_0" in found.headline and found.headline.endswith(" ... column_11")
+    assert len(found.headline) <= 110
+
+
+@pytest.mark.parametrize(
+    ("whole", "short"),
+    [
+        ("SELECT id, name FROM stops ORDER BY id LIMIT ? OFFSET ?", "SELECT ... FROM stops ORDER ... LIMIT ? OFFSET ?"),
+        ("UPDATE accounts SET balance = ? WHERE account_id = ?", "UPDATE accounts SET balance = ... account_id = ?"),
+        ("DELETE FROM sessions WHERE expires_at < ? AND id > ?", "DELETE FROM sessions WHERE ... < ? AND id > ?"),
+        ("COPY documents (body) FROM STDIN", "COPY documents (body) FROM STDIN"),
+        ("x" * 49, "x" * 43 + " ..."),
+    ],
+)
+def test_the_end_of_a_statement_is_kept(whole: str, short: str) -> None:
+    """ "OFFSET ?", which had the server walk over 900,000 rows, was cut off."""
+    assert in_short(whole) == short and len(short) <= LONGEST_STATEMENT
 
 
 def test_who_has_the_cpus_keeps_all_statements_waiting() -> None:

@@ -17,6 +17,7 @@ from perfdiag.recording.accounts import OF_CPUS, TIMER
 EVENTS = "wait.events"
 LONGEST_HEADLINE = 110  # characters, as a report has room for
 LONGEST_STATEMENT = 48
+_OF_END = 18  # characters of it for the end
 
 
 def with_statements(model: Model, findings: Sequence[Finding]) -> list[Finding]:
@@ -26,11 +27,20 @@ def with_statements(model: Model, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def in_short(statement: str) -> str:
-    """Return a statement as a headline has room for it: what it selects tells less than from where."""
+    """Return a statement as a headline has room for it: what it selects tells less than from where, and what stands in
+    the middle less than its conditions and its limit."""
     verb, selected, source = statement.partition(" FROM ")
-    if selected and len(statement) > LONGEST_STATEMENT:
-        statement = f"{verb.partition(' ')[0]} ... FROM {source}"
-    return statement if len(statement) <= LONGEST_STATEMENT else f"{statement[: LONGEST_STATEMENT - 3]}..."
+    first, columns, _ = verb.partition(" ")
+    if selected and columns and len(statement) > LONGEST_STATEMENT:
+        statement = f"{first} ... FROM {source}"
+    if len(statement) <= LONGEST_STATEMENT:
+        return statement
+    end = statement[-_OF_END:].partition(" ")[2]
+    room = LONGEST_STATEMENT - len(end) - len(" ... ")
+    begin = statement[: room + 1].rpartition(" ")[0]
+    if len(begin) < room // 2:
+        begin = statement[:room]
+    return f"{begin} ... {end}" if end else f"{begin} ..."
 
 
 def _by_account(known: Sequence[Statement]) -> dict[str, tuple[int, str]]:
