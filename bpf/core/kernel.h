@@ -66,103 +66,6 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
-struct super_block {
-	__u32 s_dev;
-	unsigned long s_magic;
-	void *s_fs_info;
-};
-
-struct hlist_node {
-	struct hlist_node *next;
-};
-
-struct hlist_head {
-	struct hlist_node *first;
-};
-
-struct qstr {
-	const unsigned char *name;
-};
-
-struct dentry {
-	struct qstr d_name;
-	struct hlist_node d_alias;
-	struct inode *d_inode;
-};
-
-/* Its union may have a name, see alias_offset(). */
-struct dentry___named {
-	struct {
-		struct hlist_node d_alias;
-	} d_u;
-};
-
-struct inode {
-	struct hlist_head i_dentry;
-	__u16 i_mode;
-	__u32 i_rdev;
-	struct super_block *i_sb;
-	unsigned long i_ino;
-	__s64 i_size;
-};
-
-struct address_space {
-	struct inode *host;
-};
-
-struct path {
-	struct dentry *dentry;
-};
-
-struct file {
-	struct inode *f_inode;
-	struct path f_path;
-	void *private_data;
-	unsigned int f_flags;
-};
-
-/* Slots: filled up to head, emptied up to tail. */
-struct pipe_inode_info {
-	unsigned int head, tail, max_usage;
-};
-
-struct vm_area_struct {
-	struct file *vm_file;
-};
-
-struct rb_node {
-	unsigned long __rb_parent_color;
-	struct rb_node *rb_right, *rb_left;
-};
-
-struct rb_root_cached {
-	struct {
-		struct rb_node *rb_node;
-	} rb_root;
-};
-
-struct eventpoll {
-	struct rb_root_cached rbr;
-};
-
-/* One descriptor of an epoll instance. */
-struct epitem {
-	struct rb_node rbn;
-	struct {
-		struct file *file;
-		int fd;
-	} ffd;
-};
-
-struct fdtable {
-	unsigned int max_fds;
-	struct file **fd;
-};
-
-struct files_struct {
-	struct fdtable *fdt;
-};
-
 struct upid {
 	int nr;
 };
@@ -264,71 +167,6 @@ struct pt_regs {
 #error "perfdiag knows the system call registers of x86-64 and arm64 only"
 #endif
 
-struct backing_dev_info {
-	char dev_name[64];
-};
-
-struct percpu_counter {
-	__s64 count;
-};
-
-enum wb_stat_item { WB_RECLAIMABLE, WB_WRITEBACK, WB_DIRTIED, WB_WRITTEN, NR_WB_STAT_ITEMS };
-
-struct bdi_writeback {
-	struct backing_dev_info *bdi;
-	struct percpu_counter stat[NR_WB_STAT_ITEMS];
-	struct cgroup_subsys_state *memcg_css;
-};
-
-/* Its flags have a type of their own on 6.18, see folio_pages(). */
-struct folio {
-	unsigned long flags;
-	struct address_space *mapping;
-	unsigned int _folio_nr_pages;
-	unsigned char _folio_order;
-};
-
-struct folio___typed {
-	struct {
-		unsigned long f;
-	} flags;
-	unsigned int _nr_pages;
-};
-
-enum pageflags { PG_head = 6 };
-
-struct trace_event_raw_balance_dirty_pages {
-	unsigned long wb_setpoint;
-};
-
-struct gendisk {
-	int major, first_minor;
-};
-
-struct block_device {
-	struct gendisk *bd_disk;
-};
-
-struct bvec_iter {
-	unsigned int bi_size;
-};
-
-struct bio {
-	struct block_device *bi_bdev;
-	unsigned int bi_opf;
-	struct bvec_iter bi_iter;
-};
-
-struct request_queue {
-	struct gendisk *disk;
-};
-
-struct request {
-	struct request_queue *q;
-	unsigned int cmd_flags;
-	__u64 start_time_ns, io_start_time_ns;
-};
-
 struct hrtimer {
 	void *function;
 };
@@ -370,9 +208,11 @@ struct bpf_iter__task_file {
 	struct file *file;
 };
 
+#include "core/kernel/files.h"
 #include "core/kernel/modules.h"
 #include "core/kernel/network.h"
 #include "core/kernel/rings.h"
+#include "core/kernel/storage.h"
 
 #pragma clang attribute pop
 
