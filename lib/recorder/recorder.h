@@ -127,26 +127,32 @@ struct recorder {
 
 extern const char *const account_names[ACCOUNT_COUNT];
 
-/* load.c, probes.c, iterators.c: functions return 0 or -errno and have said on stderr what went wrong */
-int probes_load(struct recorder *recorder);  /* has it in `lack` */
-void probes_seed(struct recorder *recorder); /* before limits_fill() */
+/* program/: functions return 0 or -errno and have said on stderr what went wrong */
+int probes_load(struct recorder *recorder); /* load.c: has it in `lack` */
 int probes_attach(struct recorder *recorder);
-uint64_t probes_tick_ns(void);
-int probes_sweep(struct recorder *recorder);
-void probes_meet(struct recorder *recorder, pid_t tid);	 /* as a sweep, of one thread that may be gone */
+void probes_write(struct recorder *recorder); /* the header's "probes" */
+void probes_detach(struct recorder *recorder);
+
+/* program/knobs.c */
+uint64_t knobs_tick_ns(void);
+void knobs_seed(struct recorder *recorder); /* before limits_fill() */
+void knobs_pace_stacks(struct recorder *recorder);
+void knobs_thin_stacks(struct recorder *recorder, uint32_t one_of); /* 0: none is taken any more */
+
+/* program/ended_probes.c */
+bool probes_watch_failed_calls(const struct recorder *recorder);
 void probes_end_failed_calls(struct recorder *recorder); /* the host makes too many calls */
 void probes_end_peers(struct recorder *recorder);
 void probes_end_requests(struct recorder *recorder);
-bool probes_watch_failed_calls(const struct recorder *recorder);
-int probes_meet_peers(struct recorder *recorder); /* that the kernel side has asked for */
-void probes_pace_stacks(struct recorder *recorder);
-void probes_thin_stacks(struct recorder *recorder, uint32_t one_of); /* 0: none is taken any more */
-int probes_gather_reasons(struct recorder *recorder);		     /* of living threads, into the map of all */
-int probes_left_unread_fd(struct recorder *recorder);		     /* struct left_unread, one after the other */
-int probes_chains_fd(struct recorder *recorder);		     /* struct chain_copy, likewise */
-int probes_snapshot_fd(struct recorder *recorder); /* an iterator over struct record, to be read and closed */
-void probes_write(struct recorder *recorder);	   /* the header's "probes" */
-void probes_detach(struct recorder *recorder);
+
+/* program/iterators.c */
+int probes_sweep(struct recorder *recorder);
+void probes_meet(struct recorder *recorder, pid_t tid); /* as a sweep, of one thread that may be gone */
+int probes_meet_peers(struct recorder *recorder);	/* that the kernel side has asked for */
+int probes_gather_reasons(struct recorder *recorder);	/* of living threads, into the map of all */
+int probes_left_unread_fd(struct recorder *recorder);	/* struct left_unread, one after the other */
+int probes_chains_fd(struct recorder *recorder);	/* struct chain_copy, likewise */
+int probes_snapshot_fd(struct recorder *recorder);	/* an iterator over struct record, to be read and closed */
 
 /* cost.c */
 void cost_begin(void); /* while CAP_SYS_ADMIN is there */

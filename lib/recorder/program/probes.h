@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The BPF programs and the state of each; shared by load.c, probes.c (attaches, reads), probe_needs.c and cost.c. */
+/* The BPF programs and the state of each; shared by the files of this folder. */
 #pragma once
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -46,6 +46,8 @@ bool probe_may_be_needed(struct recorder *recorder, const struct probe_state *st
 probe_need needs_both_ways, needs_functions, needs_frequency, needs_clock_events, needs_tick, needs_slo, needs_guests,
 	needs_host, needs_one_target, needs_group, needs_apps;
 void probes_forgive_tracepoints(struct recorder *recorder); /* nobody misses those that needs_functions() replaces */
+
+void knobs_fill(struct recorder *recorder); /* knobs.c: before programs are attached */
 
 /* tables/cycle_counters.c: the CPUs' counters of cycles */
 bool clock_events_exist(void);

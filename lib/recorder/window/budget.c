@@ -89,7 +89,7 @@ static void take_step(struct recorder *recorder, const struct budget_step *step)
 	one_of[step->feature] = step->one_of;
 	switch (step->feature) {
 	case OPTIONAL_FAILED_CALLS: probes_end_failed_calls(recorder); break;
-	case OPTIONAL_STACKS: probes_thin_stacks(recorder, step->one_of); break;
+	case OPTIONAL_STACKS: knobs_thin_stacks(recorder, step->one_of); break;
 	case OPTIONAL_PEERS: probes_end_peers(recorder); break;
 	case OPTIONAL_REQUESTS:
 		if (step->one_of)

@@ -61,7 +61,7 @@ void header_add_host(struct json *json)
 	json_text(json, "machine", host.machine);
 	json_u64(json, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 	json_u64(json, "page_size_bytes", sysconf(_SC_PAGESIZE));
-	json_u64(json, "tick_ns", probes_tick_ns());
+	json_u64(json, "tick_ns", knobs_tick_ns());
 	json_end(json);
 }
 

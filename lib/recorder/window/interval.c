@@ -120,7 +120,7 @@ int interval_take(struct recorder *recorder, uint64_t *next)
 	take_names(recorder, now_ns());
 	cost_next(recorder);
 	budget_look(recorder);
-	probes_pace_stacks(recorder);
+	knobs_pace_stacks(recorder);
 	if (begin - recorder->start_ns > 60 * NS_PER_SECOND)
 		interval = larger(interval, NS_PER_SECOND);
 	if (interval < cost * SNAPSHOT_SHARE)

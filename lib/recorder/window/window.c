@@ -217,7 +217,7 @@ int window_record(struct recorder *recorder, int signals)
 	const struct options *options = &recorder->options;
 	int err = set_targets(recorder);
 
-	probes_seed(recorder);
+	knobs_seed(recorder);
 	if (!err)
 		err = limits_fill(recorder);
 	if (!err) {

@@ -48,7 +48,7 @@ bool probe_is_iterator(const struct probe_state *state)
 	return !state->program;
 }
 
-uint64_t probes_tick_ns(void)
+uint64_t knobs_tick_ns(void)
 {
 	return 4000000;
 }
