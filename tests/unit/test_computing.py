@@ -171,6 +171,16 @@ def test_kernel_code_that_is_most_is_no_answer_where_the_program_computes_below_
     assert "is busy in the kernel" in told("500 ms", "4500 ms", (10, 45))
 
 
+def test_what_needs_the_cpu_that_it_lacks_is_told_beside_that() -> None:
+    """Each request tried 40,000 regular expressions, and its hypervisor alone was blamed."""
+    builder = Builder(comm="server").thread("worker", cpu_user="4 s", cpu_stolen="4100 ms")
+    builder.stack("cpu", user=["match (app)"], count=100)
+    for line in served(20, 405 * MS, {"cpu.user": 4 * S, "cpu.stolen": 4100 * MS}):
+        builder.line(line)
+    found = verdict(builder)
+    assert found.ids == ["CPU-STOLEN", "CPU-BOUND"] and "computes in match (app)" in found.text, found
+
+
 @pytest.mark.parametrize(("ran", "who"), [("8 s", "zip"), ("1 s", "The target")])
 def test_the_program_that_works_for_a_script_is_named(ran: str, who: str) -> None:
     """Of one that has less than four fifths of the CPU time nothing is said."""

@@ -56,6 +56,21 @@ def test_computing_is_profile_and_names_the_function_with_its_error() -> None:
     assert functions.value == 0.8 and functions.error == pytest.approx(0.035, abs=0.001)
 
 
+def test_a_function_that_stands_out_is_named_though_it_is_not_most() -> None:
+    """initCEN had 49 % of the samples, and "java computes in its own code"."""
+    hot = Builder().thread("app", cpu_user="9 s").stack("cpu", user=["initCEN (app)"], count=45)
+    for number in range(5):
+        hot.stack("cpu", user=[f"work{number} (app)"], count=11)
+    assert finding(hot.model(), "CPU-BOUND").headline.endswith("in its own code, 45 % of it in initCEN (app)")
+
+
+@pytest.mark.parametrize(("other", "told"), [({"cpu_stolen": "4 s"}, True), ({"disk_write": "4 s"}, False)])
+def test_time_without_a_cpu_hides_no_computing(other: dict[str, str], told: bool) -> None:
+    """The hypervisor took half of the CPU: what the target computed was 43 % of its time, and was not told."""
+    builder = Builder().thread("app", cpu_user="4 s", rest="disk.read", **other)
+    assert ("CPU-BOUND" in [each.id for each in diagnose(builder.model()).findings]) is told
+
+
 def test_time_spread_over_the_functions_of_a_library_is_that_librarys() -> None:
     """LLVM compiled each query of a server in hundreds of functions, and was named by none of them."""
     builder = Builder().thread("postgres", cpu_user="8 s")

@@ -144,8 +144,9 @@ class Requests(Situation):
 
     @property
     def larger(self) -> list[Finding]:
-        """What takes more of that time than the first fault, and is none."""
-        return [each for each in self.profile if self.timed and each.claimed_ns > self.timed[0].claimed_ns]
+        """What takes more of that time than the first fault, and is none; or what needs the CPU that is lacking."""
+        more = [each for each in self.profile if self.timed and each.claimed_ns > self.timed[0].claimed_ns]
+        return more or self.needs
 
 
 def _first(it: Requests) -> str:
@@ -163,7 +164,7 @@ def _unfollowed(it: Requests) -> list[str]:
 
 def _two(it: Requests) -> list[str]:
     which = _unfollowed(it) or (["Their order is within measurement error."] if it.untraced_ns > it.gap_ns else [])
-    return [_first(it), told_too(it.timed[1]), *which, *it.answers]
+    return [_first(it), told_too(it.timed[1]), *map(told_too, it.needs), *which, *it.answers]
 
 
 def _queued(it: Requests) -> list[str]:
@@ -232,7 +233,9 @@ CASES = (
         _beside_minor,
         lambda it: [*it.profile, *it.minor],
     ),
-    Case[Requests]("there are two causes", lambda it: it.timed[1:], Kind.CAUSES, _two, lambda it: it.timed[:2]),
+    Case[Requests](
+        "there are two causes", lambda it: it.timed[1:], Kind.CAUSES, _two, lambda it: [*it.timed[:2], *it.needs]
+    ),
     Case[Requests](
         "there is one cause",
         lambda it: it.timed,

@@ -10,9 +10,18 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.idle import sleeps, work
 from perfdiag.diagnosis.evidence.requests.kept_objectives import SLO
 from perfdiag.diagnosis.evidence.requests.untimed_requests import mostly_at_once, mostly_unsure
-from perfdiag.diagnosis.evidence.target import CPU
+from perfdiag.diagnosis.evidence.target import CPU, LACKING_CPU
 from perfdiag.diagnosis.policy import idle_policy
-from perfdiag.diagnosis.rule import Confidence, EvidenceKind, Finding, Mechanism, Role, Severity, is_objective
+from perfdiag.diagnosis.rule import (
+    Confidence,
+    EvidenceKind,
+    Finding,
+    Mechanism,
+    Role,
+    Severity,
+    account_of,
+    is_objective,
+)
 from perfdiag.diagnosis.settings.unusual_settings import explained
 from perfdiag.model.model import Model
 from perfdiag.model.share_denominator import counted
@@ -38,6 +47,11 @@ SECOND_CAUSE = 0.1  # a second cause of less is not worth a word in the verdict
 def outweighs(profile: Finding, fault: Finding) -> bool:
     """Return whether what is no fault takes far more time than a minor fault: fixing that would hardly help."""
     return fault.share < MINOR <= profile.share and profile.claimed_ns >= 2 * fault.taken_ns
+
+
+def lacks_cpu(fault: Finding) -> bool:
+    """Return whether all that a fault takes is time without a CPU."""
+    return bool(fault.claims) and all(account_of(claim) in LACKING_CPU for claim in fault.claims)
 
 
 RETRIED = "CALL-RETRIED"
@@ -136,6 +150,14 @@ class Situation:
         first, second = self.timed[:1], [each for each in self.timed[1:2] if not _failed(each)]
         rivals = [each for each in second if each.role is self.cause.role or each.role is not Role.BACKGROUND]
         return [*first, *(each for each in rivals if each.share >= SECOND_CAUSE)]
+
+    @property
+    def needs(self) -> list[Finding]:
+        """For what it needs a CPU where it lacks one: what makes less of that makes less of the fault, too."""
+        if not self.timed or not all(map(lacks_cpu, self.causes)):
+            return []
+        computing = (each for each in self.diagnosis.findings if each.id in (OWN, KERNEL) and each.share >= MINOR)
+        return [each for each in computing if each.severity is Severity.INFO][:1]
 
     @property
     def broke(self) -> bool:

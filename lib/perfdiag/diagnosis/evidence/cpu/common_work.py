@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.cpu.call_path import cpu_path
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.request_readers import request_readers
-from perfdiag.diagnosis.evidence.target import CPU
+from perfdiag.diagnosis.evidence.target import CPU, LACKING_CPU
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain
@@ -43,12 +43,12 @@ class CommonWork:
 def common_work(model: Model) -> CommonWork | None:
     """Return that work, None where own code is most of the time or next to nothing, or most is not below one function.
 
-    Time in which it waits for a CPU is left out: there is the less of it the less it computes.
+    Time in which it lacks a CPU is left out.
     """
     share_of = model.share_of_requests if model.request_time else model.share
-    both, waiting = share_of(*CPU), share_of(*_RUNNABLE)
+    both, waiting, lacking = share_of(*CPU), share_of(*_RUNNABLE), share_of(*LACKING_CPU)
     own, kernel = map(share_of, CPU)
-    if own >= _MOST or (kernel >= _MOST and own < _LEAST) or both < max(_LEAST, _MOST * (1 - waiting)):
+    if own >= _MOST or (kernel >= _MOST and own < _LEAST) or both < max(_LEAST, _MOST * (1 - lacking)):
         return None
     path = _path(of_serving(model))
     return CommonWork(path, both, waiting if waiting > _LEAST else 0.0) if path else None

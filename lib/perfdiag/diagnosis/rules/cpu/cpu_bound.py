@@ -1,6 +1,6 @@
 """CPU-BOUND: the target computes in its own code."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.cheaper import cheaper
@@ -13,7 +13,7 @@ from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.requests.cheaper_commands import fewer_commands
 from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
 from perfdiag.diagnosis.evidence.requests.unasked_sends import Unasked, mostly_unasked
-from perfdiag.diagnosis.evidence.target import CPU, cpu_ns, subject, who_computes
+from perfdiag.diagnosis.evidence.target import CPU, LACKING_CPU, cpu_ns, subject, who_computes
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
@@ -33,8 +33,9 @@ from perfdiag.model.model import Model
     title="The target computes in its own code",
     accounts=("cpu.user",),
     meaning=(
-        "The target runs its own code for more than half of its busy time, or of its requests; or own and kernel code"
-        " together, where most of what it sends answers no request. This is a profile, not a fault."
+        "The target runs its own code for more than half of its busy time, or of its requests, apart from time without"
+        " a CPU; or own and kernel code together, where most of what it sends answers no request. This is a profile,"
+        " not a fault."
     ),
     measured=(
         "CPU time per thread, split into user and kernel by scheduler ticks. CPU stacks are sampled at the tick; a"
@@ -54,7 +55,8 @@ def bound(model: Model) -> Iterable[Outcome]:
     share, whole = max((of_busy, "busy time"), (model.share_of_requests("cpu.user"), "request time"))
     error, news = split_error(model), mostly_unasked(model)
     all_cpu = max(share, model.share_of_requests(*CPU) if news else 0.0)  # sending is in the kernel
-    if not (all_cpu >= cpu_policy.bound_share or _is_one_spot(model, share)) or not worth(model, ns):
+    most = all_cpu >= cpu_policy.bound_share or _is_most_but_for_lack(model, share) or _is_one_spot(model, share)
+    if not most or not worth(model, ns):
         cpu = model.ns(*CPU)
         text = f"own code {duration(ns)}, {percent(of_busy)} of busy time"
         if error > cpu_policy.split_unknown_share:
@@ -62,6 +64,13 @@ def bound(model: Model) -> Iterable[Outcome]:
         yield Check("CPU-BOUND", text, of_busy, "share")
         return
     yield _finding(model, ns, f"{percent(share)} of its {whole}", error, news)
+
+
+def _is_most_but_for_lack(model: Model, share: float) -> bool:
+    """Return whether a good part of the time is own code, and most of what is left without that in which it lacked a
+    CPU to run it: there is the less of that the less it computes."""
+    lacking = max(model.share(*LACKING_CPU), model.share_of_requests(*LACKING_CPU))
+    return share >= max(cpu_policy.bound_in_one_share, cpu_policy.bound_share * (1 - lacking))
 
 
 def _is_one_spot(model: Model, share: float) -> bool:
@@ -82,7 +91,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
     ]
     garbage = collection(model, samples)
     collects = garbage is not None and not (spot and _outweighs(spot, garbage))
-    where = _where(collects, main)
+    where = _where(collects, main, samples)
     evidence += [garbage.evidence] if garbage else []
     named = samples.hottest(1)
     most = [spot] if spot else named
@@ -135,10 +144,21 @@ def _cpus(model: Model) -> str:
     return "a faster CPU" if alone else "more or faster CPUs"
 
 
-def _where(collects: bool, main: MainWork | None) -> str:
+def _where(collects: bool, main: MainWork | None, samples: CpuSamples) -> str:
     if collects:
         return " and collects garbage"
-    return f" {main.where}" if main and main.samples == "CPU" else " in its own code"
+    if main and main.samples == "CPU":
+        return f" {main.where}"
+    return f" in its own code{_largest(samples.hottest(2))}"
+
+
+def _largest(hottest: Sequence[Hot]) -> str:
+    """Return the function that stands out though it is not most of the samples, with its part."""
+    first = hottest[0] if hottest and hottest[0].nameless_of is None else None
+    if first is None or first.part.share - first.part.error < cpu_policy.shared_out_share:
+        return ""
+    alone = all(2 * each.part.count <= first.part.count for each in hottest[1:])
+    return f", {percent(first.part.share)} of it in {first.name}" if alone else ""
 
 
 def _threads(model: Model) -> list[Evidence]:
