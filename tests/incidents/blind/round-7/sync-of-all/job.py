@@ -27,7 +27,7 @@ def tell(began, **truth):
     print(json.dumps({"elapsed_ns": time.monotonic_ns() - began, **truth}), flush=True)
 
 
-COUNT = 12
+COUNT = 8
 text = bytes(range(256)) * 64
 whole = sys.argv[1] == "all"
 folder = os.open("mounted", os.O_RDONLY)
