@@ -219,7 +219,7 @@ def test_a_long_statement_is_shortened_in_the_headline() -> None:
     ("whole", "short"),
     [
         ("SELECT id, name FROM stops ORDER BY id LIMIT ? OFFSET ?", "SELECT ... FROM stops ORDER ... LIMIT ? OFFSET ?"),
-        ("UPDATE accounts SET balance = ? WHERE account_id = ?", "UPDATE accounts SET balance = ... account_id = ?"),
+        ("UPDATE accounts SET balance = ? WHERE account_id = ?", "UPDATE accounts ... WHERE account_id = ?"),
         ("DELETE FROM sessions WHERE expires_at < ? AND id > ?", "DELETE FROM sessions WHERE ... < ? AND id > ?"),
         ("COPY documents (body) FROM STDIN", "COPY documents (body) FROM STDIN"),
         ("x" * 49, "x" * 43 + " ..."),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.diagnosis.evidence.sql import waiting_statements
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
 from perfdiag.diagnosis.significance import fix, percent, plain
@@ -27,8 +28,12 @@ def with_statements(model: Model, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def in_short(statement: str) -> str:
-    """Return a statement as a headline has room for it: what it selects tells less than from where, and what stands in
-    the middle less than its conditions and its limit."""
+    """Return a statement as a headline has room for it: what it selects or sets tells less than from where, and what
+    stands in the middle less than its conditions and its limit."""
+    changed, sets, values = statement.partition(" SET ")
+    _, condition, rows = values.partition(" WHERE ")
+    if sets and condition and changed.startswith("UPDATE ") and len(statement) > LONGEST_STATEMENT:
+        statement = f"{changed} ... WHERE {rows}"
     verb, selected, source = statement.partition(" FROM ")
     first, columns, _ = verb.partition(" ")
     if selected and columns and len(statement) > LONGEST_STATEMENT:
@@ -43,37 +48,41 @@ def in_short(statement: str) -> str:
     return f"{begin} ... {end}" if end else f"{begin} ..."
 
 
-def _by_account(known: Sequence[Statement]) -> dict[str, tuple[int, str]]:
+def _by_account(known: Sequence[Statement]) -> dict[str, tuple[int, Statement]]:
     """Return by account the statement with most of it, and how long that is.
 
     A session that sleeps until a timeout of its own, in a wait for events, is in that account here, and in the timer's
     where its requests are told.
     """
-    most: dict[str, tuple[int, str]] = {}
+    most: dict[str, tuple[int, Statement]] = {}
     for statement in known:
         if not statement.has_text:
             continue
         accounts = dict(statement.accounts)
         accounts[TIMER] = accounts.get(TIMER, 0) + accounts.get(EVENTS, 0)
         for account, ns in accounts.items():
-            if not account.startswith(OF_CPUS):
-                most[account] = max(most.get(account, (0, "")), (ns, plain(statement.name).rstrip(";")))
+            if not account.startswith(OF_CPUS) and (account not in most or ns > most[account][0]):
+                most[account] = ns, statement
     return most
 
 
-def _on_one(finding: Finding, most: dict[str, tuple[int, str]]) -> Finding:
+def _on_one(finding: Finding, most: dict[str, tuple[int, Statement]]) -> Finding:
     claimed = sums_by_key((account_of(claim), ns) for claim, ns in finding.claims.items())
     account = max(claimed, key=lambda name: claimed[name], default="")
-    ns, name = most.get(account, (0, ""))
-    part = min(ns, claimed[account]) / finding.claimed_ns if finding.claimed_ns else 0.0
-    told = finding.id.startswith("SQL-")  # of statements already
-    if told or finding.severity is Severity.INFO or part < sql_policy.one_statement_share:
+    if account not in most or finding.severity is Severity.INFO or not finding.claimed_ns:
         return finding
+    ns, statement = most[account]
+    part, name = min(ns, claimed[account]) / finding.claimed_ns, plain(statement.name).rstrip(";")
+    waits = finding.id == waiting_statements.ID  # of other rules on SQL each tells of statements already
+    if part < sql_policy.one_statement_share or (finding.id.startswith("SQL-") and not waits):
+        return finding
+    shown = Evidence(f"{percent(part)} of it in {name}", part, "share", "statements")
+    if waits:
+        return waiting_statements.with_waiting(finding, name, in_short(name), statement.server, shown)
     headline, remedies = f"{finding.headline}: {in_short(name)}", list(finding.remedies)
     if account == TIMER:
         why = "a pause in a function of its own, as pg_sleep and SLEEP make, or a cost-based delay of the server"
         remedies.insert(0, fix(f"see why {in_short(name)} sleeps: {why}"))
-    shown = Evidence(f"{percent(part)} of it in {name}", part, "share", "statements")
     return replace(
         finding,
         headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,
