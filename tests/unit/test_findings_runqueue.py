@@ -59,7 +59,7 @@ def test_who_lacks_cpu_time_is_told_what_it_needs_it_for() -> None:
     """On a busy host a compiler inside the server had 71 % of its time, and the neighbours alone were blamed."""
     builder = waiting("task:7:make").stack("cpu", user=["run (libLLVM-14.so.1)"], count=80)
     remedies = [each.text for each in finding(builder.model(), "CPU-CONTENTION").remedies]
-    assert remedies[1] == "let it compute less: 100 % of its CPU samples are in run (libLLVM-14.so.1)"
+    assert remedies[1] == "let app (100) compute less: 100 % of its CPU samples are in run (libLLVM-14.so.1)"
     few = waiting("task:7:make").stack("cpu", user=["run (libLLVM-14.so.1)"], count=8)
     assert len(finding(few.model(), "CPU-CONTENTION").remedies) == 1
 
@@ -196,7 +196,7 @@ def test_what_threads_that_compete_compute_is_told_first() -> None:
     found = finding(crowd().stack("cpu", user=["match (app)"], count=80).model(), "CPU-OVERSUBSCRIBED")
     assert found.headline == "On average 2.7 own threads compete for 2 CPUs: 100 % of CPU samples are in match (app)"
     first, second = (each.text for each in found.remedies)
-    assert first.startswith("let it compute less") and "as many worker threads" in second
+    assert first.startswith("let app (100) compute less") and "as many worker threads" in second
     assert "samples" not in finding(crowd().model(), "CPU-OVERSUBSCRIBED").headline
 
 
