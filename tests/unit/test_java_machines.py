@@ -26,6 +26,12 @@ def test_collections_and_stops_of_the_window() -> None:
     assert (found.way, found.unread, found.cause) == ("memory", "", "Allocation Failure")
 
 
+def test_a_stop_that_began_before_the_window_takes_no_more_than_all_of_it() -> None:
+    """ "103 % of the window in full collections"."""
+    found = machine(counters(), counters(full=1, full_ns=11 * S, stops=1, reaching_ns=S))
+    assert (found.stopped_ns, found.collecting_ns, found.window_ns) == (10 * S, 10 * S, 10 * S)
+
+
 def test_ticks_have_their_own_frequency() -> None:
     slow = {"sun__os__hrt__frequency": 1000}
     found = machine(counters(**slow), counters(young=1, young_ns=500, **slow))

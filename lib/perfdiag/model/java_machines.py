@@ -121,13 +121,14 @@ def _machine(model: Model, facts: HotSpot) -> JavaMachine:
     collectors = _collectors(deltas)
     sync_ns, own_ns = deltas.ns("sun.rt.safepointSyncTime"), deltas.ns("sun.rt.safepointTime")
     contains = _OLD_TIMES.match(end.texts.get("java.property.java.vm.version", ""))
-    whole_ns = own_ns if contains or own_ns is None or sync_ns is None else own_ns + sync_ns
+    window_ns = end.at_ns - begin.at_ns if begin else 0
+    whole_ns = own_ns if contains or own_ns is None or sync_ns is None else min(own_ns + sync_ns, window_ns)
     return JavaMachine(
         facts.pid,
         end.texts.get("java.property.java.vm.version", ""),
         end.way,
         "",
-        end.at_ns - begin.at_ns if begin else 0,
+        window_ns,
         collectors,
         deltas.count("sun.rt.safepoints"),
         whole_ns,
@@ -169,9 +170,12 @@ class _Deltas:
         return difference(self.begin.number(name), self.end.number(name)) if self.begin else None
 
     def ns(self, name: str) -> int | None:
-        """Return a time: the clock of a virtual machine has a frequency of its own."""
+        """Return how long all threads were stopped: a stop that began before the first reading counts whole when it
+        ends. The clock of a virtual machine has a frequency of its own."""
         ticks, per_second = self.count(name), self.end.number("sun.os.hrt.frequency")
-        return ticks * 1_000_000_000 // per_second if ticks is not None and per_second else None
+        if self.begin is None or ticks is None or not per_second:
+            return None
+        return min(ticks * 1_000_000_000 // per_second, self.end.at_ns - self.begin.at_ns)
 
 
 def _numbered(end: Counters, pattern: str) -> list[int]:
