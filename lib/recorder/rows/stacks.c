@@ -195,7 +195,7 @@ static size_t collect(struct recorder *recorder, struct user_address *addresses)
 				addresses[count] = (struct user_address){
 					.pid = entry->key.tgid,
 					.address = i < frames ? user[i] : entry->scan[i - frames],
-					.return_address = i > 0,
+					.return_address = i > 0 && i < frames,
 					.only_code = i >= frames,
 				};
 	}

@@ -88,7 +88,9 @@ static void offer(const char *symbol, uint64_t start, uint64_t size, struct look
 			high = middle;
 	}
 	for (; low < count && lookups[low].place - start < size; low++) {
-		if (!lookups[low].in_code || !is_better(&lookups[low], symbol, start))
+		bool pointer = lookups[low].only_code && lookups[low].place == start; /* no call returns there */
+
+		if (!lookups[low].in_code || pointer || !is_better(&lookups[low], symbol, start))
 			continue;
 		lookups[low].symbol = symbol;
 		lookups[low].symbol_start = start;
