@@ -228,6 +228,14 @@ def test_connects_that_fail_at_once_before_a_job_sleeps() -> None:
     assert "EADDRNOTAVAIL" in found.remedies[0].text and found.claims == {"wait.timer": 36 * 300_000_000}
 
 
+@pytest.mark.parametrize(("failed", "told"), [(3, True), (2, False)])
+def test_who_waits_for_a_server_connects_every_other_second(failed: int, told: bool) -> None:
+    """A container that waited for its database was IDLE: fewer than ten connects fail in ten seconds."""
+    builder = Builder(window="6 s").thread(cpu_user="5 ms").row("wait.timer", "", durations={"1900 ms": failed})
+    builder.exchange(DB, "connected", {}, connect={"1 ms": failed}, connects=0, connects_failed=failed)
+    assert [each.severity for each in findings(builder.model(), ID)] == [Severity.WARNING] * told
+
+
 def test_sleeps_for_something_else_follow_no_connect() -> None:
     assert not findings(retrying_job(3, 36).model(), ID) and not findings(retrying_job(36, 5).model(), ID)
 

@@ -10,7 +10,7 @@ from perfdiag.diagnosis.rule import Confidence, Severity
 from perfdiag.model.requests.request_time import PEERS
 
 from unit.support import Builder
-from unit.support.judging import check, finding, findings, silence
+from unit.support.judging import check, finding, findings, knowing, silence
 from unit.support.reports import made
 
 ID, PEER = "NET-DNS-SLOW", "NET-PEER-SLOW"
@@ -109,3 +109,11 @@ def test_what_was_not_followed_is_not_fine() -> None:
     assert "event loops" in silence(unmeasured, ID).reason
     cut = finding(waiting({"5 s": 1}).cut().model(), ID)
     assert any("cut off" in limit for limit in cut.limits)
+
+
+@pytest.mark.parametrize(("unreachable", "told"), [(12, True), (2, False)])
+def test_a_name_server_that_is_down_loses_nothing(unreachable: int, told: bool) -> None:
+    """systemd-resolved was stopped: look-ups failed in 3 ms each, and were said to get lost."""
+    builder = Builder().thread(cpu_user="1 s").exchange(SERVER, "lookup", {}, unanswered=6, busy_ns="5 s")
+    model = knowing(builder.model(), network_deltas={"Icmp.InDestUnreachs": unreachable})
+    assert ("Nobody listens at name server 10.0.0.1:53" in finding(model, ID).headline) is told

@@ -54,6 +54,13 @@ def test_who_makes_a_connection_for_each_call_is_told_so(connects: int, answers:
     assert ("keep connections open" in found.remedies[0].text) is anew
 
 
+def test_connections_that_cost_next_to_nothing_are_not_what_takes_the_time() -> None:
+    """A server on this host took 5 ms for an answer; 470 connections to it took 7 us each, and were blamed."""
+    builder = client({"5 ms": 470}, rtt_us=7, minimum_rtt_us=7).row("net.connect", DB, durations={"30 us": 470})
+    builder.exchange(DB, "connected", {"5 ms": 470}, connect={"30 us": 470})
+    assert "make new connections" not in finding(builder.model(), PEER).headline
+
+
 def test_a_distant_peer_is_not_slow() -> None:
     far = client({"160 ms": 50}, rtt_us=160_000, minimum_rtt_us=158_000).model()
     assert finding(far, PEER).severity is Severity.INFO

@@ -55,6 +55,10 @@ class NetworkPolicy(Family):
         10,
         "A few connects that fail happen wherever somebody restarts.",
     )
+    failed_connects_alone = count(
+        3,
+        "Where no connect succeeds, three that fail are no restart: who waits for a database tries every other second.",
+    )
     own_drops_least = factor(
         0.5,
         "Where a queue of this host dropped half as many packets as segments were sent again, most were lost there.",
@@ -82,6 +86,14 @@ class NetworkPolicy(Family):
     connections_anew = count(
         10,
         "A pool makes a few connections while it is measured; who makes one for each call makes many.",
+    )
+    round_trips_of_connection = count(
+        3,
+        "One of TCP, and one or two of TLS.",
+    )
+    connections_share = share(
+        0.1,
+        "To keep connections open gives back what making them takes: of less than a tenth of the waits nobody sees it.",
     )
     calls_of_connection = count(
         4,

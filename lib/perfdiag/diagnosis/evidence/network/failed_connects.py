@@ -1,6 +1,7 @@
 """Connects that fail at once, and cost time by the pause before another try."""
 
 from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.debuggers import shown_pid
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.idle.sleeps import sleeps_in
 from perfdiag.diagnosis.evidence.network.connect_attempts import ID, Connects
@@ -24,10 +25,17 @@ def failed_at_once(model: Model, connects: Connects) -> Outcome | None:
     return _before_pauses(model, connects) or _before_sleeps(model, connects) or refused
 
 
+def _pid(model: Model) -> str:
+    return shown_pid(model, next((target.pid for target in model.header.targets), 0))
+
+
 def _refused(connects: Connects) -> Check | None:
     """Return that many connects failed without making anybody wait."""
     line = connects.call.line if connects.call else None
-    if line is None or line.connects_failed < network_policy.failed_connects:
+    if line is None:
+        return None
+    few = network_policy.failed_connects if line.connects else network_policy.failed_connects_alone
+    if line.connects_failed < few:
         return None
     part = line.connects_failed / (line.connects + line.connects_failed)
     if part < network_policy.failed_connects_share:
@@ -108,8 +116,9 @@ def _before_sleeps(model: Model, connects: Connects) -> Finding | None:
         evidence=[Evidence(text, float(failed), "count", "inet_sock_set_state")],
         remedies=[
             fix(
-                "see the error: strace -f -e trace=connect -p PID; ECONNREFUSED: nobody listens there; EADDRNOTAVAIL:"
-                " no local port is free (ss -s, net.ipv4.ip_local_port_range), so keep connections open and share them"
+                f"see the error: strace -f -e trace=connect -p {_pid(model)}; ECONNREFUSED: nobody listens there;"
+                " EADDRNOTAVAIL: no local port is free (ss -s, net.ipv4.ip_local_port_range), so keep connections open"
+                " and share them"
             ),
             fix("shorten the pause before another try"),
         ],

@@ -104,10 +104,20 @@ class PeerWaits:
 
     @property
     def connects_anew(self) -> bool:
-        """Whether it answers fast, and is asked a few times at most on each connection: all others are round trips of
-        making these."""
+        """Whether it answers fast, and is asked a few times at most on each connection, so that a good part of the
+        waits are round trips of making these."""
         many = not self.slow and self.connects >= network_policy.connections_anew
-        return many and self.connects * network_policy.calls_of_connection >= (self.answers or 0) > 0
+        few_calls = self.connects * network_policy.calls_of_connection >= (self.answers or 0) > 0
+        return many and few_calls and self._costs_connections
+
+    @property
+    def _costs_connections(self) -> bool:
+        """Whether making connections can take a good part of the waits; where the round trip is unknown, who knows."""
+        if self.round_trip_ns is None:
+            return True
+        waits_ns = sum(row.distribution.sum_ns for row in self.rows if row.account == "net.connect")
+        trips_ns = self.connects * network_policy.round_trips_of_connection * self.round_trip_ns
+        return waits_ns + trips_ns >= network_policy.connections_share * self.waits.sum_ns
 
     @property
     def beyond(self) -> float:

@@ -8,6 +8,7 @@ from perfdiag.diagnosis.evidence.fix_checks import measured, shorter
 from perfdiag.diagnosis.evidence.local.peer_work import of_calls, of_waits
 from perfdiag.diagnosis.evidence.local.slow_peers import with_work
 from perfdiag.diagnosis.evidence.network.full_tables import full_table
+from perfdiag.diagnosis.evidence.network.refused_lookups import nobody_listens
 from perfdiag.diagnosis.evidence.peers import DNS_PORT, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import (
     by_peer,
@@ -111,6 +112,10 @@ def dns_slow(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each name server that holds the target up."""
     said = 0
     for each in _servers(model):
+        if refused := nobody_listens(model, each.name, each.lookups):
+            said += 1
+            yield refused
+            continue
         requests_ns = of_requests_ns(model, each.took_ns)
         unseen = each.lost and severity(model, 0, 0, each.took_ns) is Severity.WARNING
         if felt(model, each.waited_ns, requests_ns) or unseen:
