@@ -70,6 +70,7 @@ SYMPTOMS = (
             "NET-RECEIVER-WINDOW",
             "NET-SLOW-CLIENT",
             "NET-LISTEN-OVERFLOW",
+            "NET-ACCEPT-DEFERRED",
             "FD-EXHAUSTION",
         ),
     ),

@@ -55,6 +55,10 @@ class NetworkPolicy(Family):
         10,
         "A few connects that fail happen wherever somebody restarts.",
     )
+    deferred_connections = count(
+        5,
+        "One or two that send nothing come from a scan of ports.",
+    )
     failed_connects_alone = count(
         3,
         "Where no connect succeeds, three that fail are no restart: who waits for a database tries every other second.",
