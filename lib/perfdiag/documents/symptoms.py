@@ -154,6 +154,7 @@ SYMPTOMS = (
             "SQL-LOCK-WAIT",
             "SQL-IDLE-IN-TRANSACTION",
             "SQL-COMMIT-BOUND",
+            "SQL-SERVER-WAIT",
             "SQL-CONNECTION-CHURN",
             "SQL-SLOW-QUERY",
             "LOCK-CONTENTION",

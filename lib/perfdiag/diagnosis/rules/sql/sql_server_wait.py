@@ -1,0 +1,113 @@
+"""SQL-SERVER-WAIT: sessions wait for other processes of their database server: parallel workers, a standby."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.units import plural
+from perfdiag.diagnosis.evidence.fix_checks import time_under
+from perfdiag.diagnosis.evidence.session_waits import EVENTS, Said, said, sessions
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import duration, fix, little, together, top, total_ns, waits, worth
+from perfdiag.model.model import Model
+from perfdiag.model.waits.postgres_wait_names import IPC
+
+ID = "SQL-SERVER-WAIT"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Waits with the same remedy; how their names begin is from PostgreSQL's manual, "Wait Events of Type IPC"."""
+
+    whom: str
+    names: tuple[str, ...]
+    remedy: str
+
+
+_KINDS = (
+    Kind(
+        "parallel workers",
+        ("BgWorker", "ExecuteGather", "Hash", "MessageQueue", "Parallel", "AppendReady"),
+        "have small statements run without workers, whose start and end take longer than they: parallel_setup_cost,"
+        " parallel_tuple_cost and min_parallel_table_scan_size at their defaults, or"
+        " SET max_parallel_workers_per_gather = 0",
+    ),
+    Kind(
+        "a synchronous standby",
+        ("SyncRep",),
+        "see why it confirms late: SELECT application_name, write_lag, flush_lag, replay_lag FROM pg_stat_replication;"
+        " where the last commits may be lost, SET synchronous_commit = local",
+    ),
+    Kind(
+        "a checkpoint",
+        ("Checkpoint",),
+        "let checkpoints come by time, not by command: who asks for them, as backups do",
+    ),
+)
+_OTHERS = Kind("other processes of the server", (), "see for whom: SELECT pid, wait_event, query FROM pg_stat_activity")
+
+
+@rule(
+    ID,
+    title="Sessions wait for other processes of their database server",
+    accounts=(EVENTS,),
+    meaning="A session of PostgreSQL waits for another process of the server: the parallel workers of its statement to"
+    " start, work and end, a synchronous standby to confirm a commit, a checkpoint. It looks like waiting for events.",
+    measured="The wait events of class IPC that sessions publish (as in pg_stat_activity), at every switch, where"
+    " requests are followed.",
+    alternatives="The workers do the work that the statement needs, and wait for CPUs or disks themselves.",
+    remedies="Against parallel workers for small statements, default costs; against a late standby, its own diagnosis.",
+    verify="wait.events is a smaller part of the time of requests.",
+    met=False,
+)
+def server_wait(model: Model) -> Iterable[Outcome]:
+    """Yield one finding for each kind that takes enough of the time of requests."""
+    time = model.request_time
+    kinds = _by_kind(model) if time and time.accounts.get(EVENTS) else {}
+    found = [_finding(model, kind, waits) for kind, waits in kinds.items() if worth(model, _ns(waits))]
+    yield from found
+    if not found:
+        yield little(model, ID, "waits for other processes of a database server", sum(map(_ns, kinds.values())))
+
+
+def _ns(waits: Sequence[Said]) -> int:
+    return total_ns([each.row for each in waits])
+
+
+def _by_kind(model: Model) -> dict[Kind, list[Said]]:
+    kinds: dict[Kind, list[Said]] = {}
+    for each in said(model):
+        if each.wait.class_ == IPC and each.row.account == EVENTS and each.row.pid in sessions(model):
+            name = each.wait.name
+            kind = next((kind for kind in _KINDS if name.startswith(kind.names)), _OTHERS)
+            kinds.setdefault(kind, []).append(each)
+    return kinds
+
+
+def _claimed_ns(model: Model, ns: int) -> int:
+    """Return what they are of all waits for events, most of which are not in requests: their part of those that are."""
+    in_requests = model.request_time.accounts[EVENTS] if model.request_time else 0
+    return round(min(1.0, ns / in_requests) * model.ns(EVENTS)) if in_requests else 0
+
+
+def _finding(model: Model, kind: Kind, found: Sequence[Said]) -> Finding:
+    rows = [each.row for each in found]
+    ns = total_ns(rows)
+    by_name = sums_by_key((each.wait.text, each.row.distribution.sum_ns) for each in found)
+    return conclude(
+        model,
+        {EVENTS: _claimed_ns(model, ns)},
+        headline=f"Statements wait for {kind.whom}",
+        claim=f"{plural(len({row.pid for row in rows}), 'session')} waited {duration(ns)} for {kind.whom}:"
+        f" {top(by_name)}.",
+        mechanism=Mechanism.BUSY,
+        evidence=[
+            waits(together(rows), f"waits for {kind.whom}", "wait event"),
+            Evidence(f"{top(by_name)} of these waits", float(ns), "ns", "wait event"),
+        ],
+        remedies=[fix(kind.remedy)],
+        alternatives=["these processes do what the statement needs, and wait for CPUs or disks themselves"],
+        verify=time_under(model, EVENTS),
+        inside=True,
+    )
