@@ -12,6 +12,7 @@ from perfdiag.diagnosis.evidence.requests.loops_behind import with_loops
 from perfdiag.diagnosis.evidence.requests.queued_behind import with_queues
 from perfdiag.diagnosis.evidence.requests.slow_requests import with_remedies
 from perfdiag.diagnosis.evidence.sql.statement_of import with_statements
+from perfdiag.diagnosis.evidence.started_programs import with_programs
 from perfdiag.diagnosis.other_causes import with_other_causes
 from perfdiag.diagnosis.other_hands import with_other_hands
 from perfdiag.diagnosis.policy import general_policy
@@ -74,7 +75,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
         findings = extend(model, findings)
     settled = claims.settle(model, findings, rules)
     remedied = with_remedies(model, settled.findings)
-    ranked = with_waiting_code(model, with_calls(model, with_statements(model, remedied)))
+    ranked = with_waiting_code(model, with_calls(model, with_programs(model, with_statements(model, remedied))))
     return Diagnosis(
         with_other_causes(ranked, checks), checks, silences, settled.unclaimed_ns, settled.superseded, unasked
     )

@@ -1,0 +1,33 @@
+"""Faults that fall on a program which the target has started."""
+
+from __future__ import annotations
+
+import pytest
+from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.rule import Finding
+
+from unit.support import Builder
+
+PEER = "peer:10.0.0.25:25"
+
+
+def slow_peer(name: str, waits: int = 20) -> Finding:
+    """A script starts a program for its mails, which waits for their server; and asks that itself now and then."""
+    builder = Builder(comm="php").thread("php", cpu_user="100 ms", rest="wait.child")
+    builder.row("net.receive", PEER, durations={"100 ms": 10})
+    builder.thread(name, pid=200, tid=200, rest="ipc.pipe").row("net.receive", PEER, durations={"400 ms": waits})
+    (found,) = [each for each in diagnose(builder.model()).findings if each.id == "NET-PEER-SLOW"]
+    return found
+
+
+def test_who_waits_for_a_peer_is_named() -> None:
+    """A shop waited for exim4, which waited for its smarthost; that was told as the shop's own call."""
+    found = slow_peer("exim4")
+    assert found.headline.endswith("; exim4 waits for that"), found.headline
+    assert "89 % of it is exim4's, started by the target (1 process)" in found.evidence[-1].text
+
+
+@pytest.mark.parametrize(("name", "waits"), [("php", 20), ("exim4", 5)])
+def test_who_waits_itself_is_no_news(name: str, waits: int) -> None:
+    """Its own workers have its name; and of several programs none is named."""
+    assert "waits for that" not in slow_peer(name, waits).headline
