@@ -193,14 +193,13 @@ def to_mend(report: Report) -> list[tuple[int, Finding]]:
 
 
 def _mended(report: Report) -> list[Finding]:
-    """Return the faults, and what is no fault but takes more time than each of them, if the verdict names it and
-    somebody would feel it: critical ones first, the others as the verdict names them; where it cannot tell the cause,
-    what is known to be one stands first."""
+    """Return the faults, and what is no fault, if the verdict names it and somebody would feel it: critical ones first,
+    the others as the verdict names them; where it cannot tell the cause, what is known to be one stands first."""
     found = [each for each in report.findings if each.severity in FAULTS]
     if not found:
         return []
     order = report.verdict.ids if report.verdict.status in FAULTS else [each.id for each in found]
-    least_ns = max([FELT * _whole_ns(report), *(each.ns for each in found)])
+    least_ns = FELT * _whole_ns(report)
     larger = [
         each
         for each in report.findings

@@ -22,7 +22,7 @@ from perfdiag.recording import schema
 
 CPU = ("cpu.user", "cpu.kernel")
 RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
-LACKING_CPU = ("runq.busy", "runq.waking", "runq.throttled", "cpu.stolen")  # the less, the less it computes
+LACKING_CPU = ("runq.busy", "runq.throttled", "cpu.stolen")  # the less, the less it computes
 
 
 def subject(model: Model, *, begin: bool = False) -> str:

@@ -46,7 +46,7 @@ def common_work(model: Model) -> CommonWork | None:
     Time in which it lacks a CPU is left out.
     """
     share_of = model.share_of_requests if model.request_time else model.share
-    both, waiting, lacking = share_of(*CPU), share_of(*_RUNNABLE), share_of(*LACKING_CPU)
+    both, waiting, lacking = share_of(*CPU), share_of(*_RUNNABLE), share_of("runq.waking", *LACKING_CPU)
     own, kernel = map(share_of, CPU)
     if own >= _MOST or (kernel >= _MOST and own < _LEAST) or both < max(_LEAST, _MOST * (1 - lacking)):
         return None
