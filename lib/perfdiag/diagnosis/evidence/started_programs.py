@@ -1,4 +1,4 @@
-"""The program that a fault falls on, where the target has started it: who waits is not who was asked about."""
+"""The program that a fault falls on, where the target starts it for its work: who waits is not who was asked about."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ _MOST = 0.8  # of the account that a fault is about: then hardly anybody else wa
 
 
 def with_programs(model: Model, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings; a fault that falls on a program which the target has started names it."""
+    """Return the findings; a fault that falls on a program which the target starts, and which ends again, names it."""
     leaders = {thread.pid: thread.comm for thread in model.threads if thread.tid == thread.pid}
     own = {target.comm for target in model.header.targets}
     if model.host is not None or own.issuperset(_program(each, leaders) for each in model.threads):
@@ -37,10 +37,10 @@ def _on_program(model: Model, finding: Finding, leaders: Mapping[int, str], own:
     by_name = sums_by_key((_program(each, leaders), each.ns(account)) for each in model.threads)
     comm, ns = max(by_name.items(), key=lambda item: item[1], default=("", 0))
     name = plain(comm)
-    if comm in own or not ns or ns < _MOST * by_name.total() or name in finding.headline:
+    ended = sum(max(1, each.processes) for each in model.threads if each.exited and _program(each, leaders) == comm)
+    if comm in own or not ended or not ns or ns < _MOST * by_name.total():
         return finding
-    processes = sum(max(1, each.processes) for each in model.threads if each.comm == comm)
-    text = f"{percent(ns / by_name.total())} of it is {name}'s, started by the target ({plural(processes, 'process')})"
+    text = f"{percent(ns / by_name.total())} of it is {name}'s, of which {plural(ended, 'process')} ended in the window"
     headline = f"{finding.headline}; {name} waits for that"
     return replace(
         finding,

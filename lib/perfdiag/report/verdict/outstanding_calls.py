@@ -22,8 +22,8 @@ def outstanding_calls(model: Model) -> list[str]:
         ]
     part = share(min(1.0, most.line.busy_ns / model.window_ns))
     return [
-        f"They may wait for calls to {most.object}: its answers take {about(most.median_ns or 0)}, and for {part} of"
-        " the window one was outstanding."
+        f"They may wait for {_number(most):,} calls to {most.object}: its answers take {about(most.median_ns or 0)},"
+        f" and for {part} of the window one was outstanding."
     ]
 
 

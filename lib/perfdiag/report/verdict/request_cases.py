@@ -153,6 +153,12 @@ def _first(it: Requests) -> str:
     return f"{'Probably: ' if it.cause.confidence is Confidence.LOW else ''}{told(it.cause)}"
 
 
+def _known(it: Requests) -> list[str]:
+    """Say what is known where it is not enough: calls that are outstanding, before a cause that is unsure."""
+    calls, known = outstanding_calls(it.model), largest_known(it.cause)
+    return [*calls, known] if it.cause.confidence is Confidence.LOW else [known, *calls]
+
+
 def _is_somebody_elses(it: Requests) -> bool:
     theirs = bool(it.timed) and is_elsewhere(it.cause) and it.cause.share >= LEADING and len(it.timed) == 1
     return theirs and it.cause.confidence is not Confidence.LOW and not it.doubts
@@ -210,10 +216,7 @@ CASES = (
         "what has no known cause is more than the cause",
         lambda it: it.is_hidden,
         Kind.CANNOT_TELL,
-        lambda it: [
-            *[f"Cannot tell: {it.unfollowed}.", largest_known(it.cause)],
-            *[*outstanding_calls(it.model), *it.look, *it.answers],
-        ],
+        lambda it: [f"Cannot tell: {it.unfollowed}.", *_known(it), *it.look, *it.answers],
         lambda it: it.timed[:1],
     ),
     Case[Requests](
