@@ -24,6 +24,7 @@ from unit.test_facts_cgroup import LEGACY, UNIFIED
 from unit.test_findings_runqueue import contended, process, waiting
 
 S = 1_000_000_000
+GROUP = "/sys/fs/cgroup/invoices"
 
 
 def group(**fields: Any) -> CpuGroup:
@@ -42,6 +43,19 @@ def test_a_target_that_yields_by_its_own_nice_value_is_told_so() -> None:
     assert first.kind is RemedyKind.FIX and first.text.startswith("renice -n 0 -p $(ls /proc/100/task)")
     model = knowing(waiting("task:7:x").model(), processes={100: replace(process("0-3"), nice=-5)})
     assert not any(item.unit == "nice" for item in finding(model, "CPU-CONTENTION").evidence)
+
+
+def test_a_control_group_that_runs_only_while_no_other_wants_to_is_told_so() -> None:
+    """The cgroup of a batch of invoices had cpu.idle, and the one CPU that it may use was blamed."""
+    model = waiting("task:7:x").fact(f"{GROUP}/cpu.idle", "1").model()
+    groups = [group(path=GROUP)]
+    known = knowing(model, processes={100: process("0-3")}, cpu_groups=groups, texts=model.facts.texts)
+    found = finding(known, "CPU-CONTENTION")
+    assert found.headline.endswith(f"; cpu.idle of {GROUP} is 1"), found.headline
+    assert (found.remedies[0].text, found.remedies[0].undo) == (
+        f"echo 0 >{GROUP}/cpu.idle",
+        f"echo 1 >{GROUP}/cpu.idle",
+    )
 
 
 def test_a_target_that_runs_only_while_nobody_else_wants_to_is_told_so() -> None:

@@ -153,6 +153,13 @@ def idle_class(model: Model) -> dict[int, str]:
     return {pid: counts_only_in(model, pid) for pid in found}
 
 
+def idle_group(model: Model) -> str:
+    """Return the control group of the target that runs only while no other wants to (cpu.idle), "" if none does."""
+    texts = model.facts.texts
+    idle = (each for each in model.facts.cpu_groups if texts.word_if_recorded(f"{each.path}/cpu.idle") == "1")
+    return next((each.path for each in idle if not is_shared(model, each)), "")
+
+
 def counts_only_in(model: Model, pid: int) -> str:
     """Return the group within which the scheduler compares nice values of a process, "" if the target's competitors are
     in it, too, as where that is the whole host.

@@ -66,10 +66,11 @@ def _cpu_groups(model: Model) -> Iterator[Unusual]:
     for group in model.facts.cpu_groups:
         usual, path = USUAL_WEIGHT.get(group.version, 0), plain(group.path)
         file = "cpu.weight" if group.version == 2 else "cpu.shares"
-        if group.weight is not None and group.weight < SMALL_WEIGHT * usual and group.depth:
+        idle = _of_group(model, group.path, "cpu.idle") == "1"  # its weight is 0 then, whatever it was
+        if group.weight is not None and group.weight < SMALL_WEIGHT * usual and group.depth and not idle:
             text = f"{file} of {path} is {group.weight} (usually {usual})"
             yield Unusual(text, "other groups get more of a CPU", f"{path}/{file}", ns)
-        if _of_group(model, group.path, "cpu.idle") == "1":
+        if idle:
             yield Unusual(f"cpu.idle of {path} is 1", "it runs when nobody else wants to", f"{path}/cpu.idle", ns)
         clamp = _of_group(model, group.path, "cpu.uclamp.max")
         if clamp not in ("", "max", "100.00"):

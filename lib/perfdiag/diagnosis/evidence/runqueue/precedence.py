@@ -3,7 +3,8 @@
 from enum import Enum
 from pathlib import PurePosixPath
 
-from perfdiag.diagnosis.evidence.target import idle_class, subject, yielding
+from perfdiag.common.text import printable
+from perfdiag.diagnosis.evidence.target import idle_class, idle_group, subject, yielding
 from perfdiag.diagnosis.policy import runqueue_policy
 from perfdiag.facts.competitors import REAL_TIME, Competitor
 from perfdiag.model.model import Model
@@ -30,6 +31,8 @@ def ahead(model: Model, competitor: int) -> tuple[Ahead, str] | None:
         return Ahead.TARGET_YIELDS, f"{subject(model)} is SCHED_IDLE"
     if nice := yielding(model).get(pid):
         return Ahead.TARGET_YIELDS, f"{subject(model)} runs at nice {nice}"
+    if group := idle_group(model):
+        return Ahead.TARGET_YIELDS, f"cpu.idle of {printable(group)} is 1"
     if seen is None:
         return None
     if weights := _weights(model, seen):

@@ -1,8 +1,10 @@
 """CPU-CONTENTION: threads wait for a CPU used by other processes."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.by_key import sums_by_key
+from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
@@ -27,6 +29,7 @@ from perfdiag.diagnosis.evidence.runqueue.whole_host import host
 from perfdiag.diagnosis.evidence.target import (
     counts_only_in,
     idle_class,
+    idle_group,
     niced,
     subject,
     yielding,
@@ -232,6 +235,9 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
         for pid, group in idle_class(model).items()
         if not group
     ][:1]
+    if group := idle_group(model):
+        file = shlex.quote(f"{printable(group)}/cpu.idle")
+        found.append(attempt(f"echo 0 >{file}", f"echo 1 >{file}", "1"))
     found += [_niced(model, pid, nice) for pid, nice in (yielding(model) or perhaps_yielding(model)).items()][:1]
     parts = _by_comm(rows)
     whole = sum(parts.values()) + inferred_ns
