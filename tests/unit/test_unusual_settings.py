@@ -196,6 +196,8 @@ def test_queues_and_layers_of_the_way_to_the_disk() -> None:
     assert told(below({"/sys/block/sda/queue/read_ahead_kb": "0"}).model()) == [
         "queue/read_ahead_kb of sda is 0 (usually 128)"
     ]
+    written = below({"/sys/block/sda/queue/wbt_lat_usec": "100"}).row("disk.flush", "device:253:0", "300 ms", count=90)
+    assert "queue/wbt_lat_usec of sda is 100 (usually 2000 or 75000)" in told(written.model())
     assert told(below({"/sys/block/dm-0/dm/uuid": "CRYPT-LUKS2-0123-root"}).model()) == ["dm-0 is encrypted (dm-crypt)"]
     assert told(below({"/sys/block/dm-0/dm/uuid": "mpath-3600"}).model()) == ["dm-0 has one path (usually 2 or more)"]
     assert told(below({"/sys/block/sda/device/state": "transport-offline"}).model()) == [

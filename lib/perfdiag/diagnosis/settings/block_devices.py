@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from perfdiag.diagnosis.evidence.disk.backing_disks import layers
 from perfdiag.diagnosis.settings.unusual import DISK, Unusual, set_back, time_at, waited_for
-from perfdiag.diagnosis.settings.usual_values import Departure, at_least, at_most, one_of
+from perfdiag.diagnosis.settings.usual_values import Departure, at_least, at_most, one_of, unset_or_at_least
 from perfdiag.diagnosis.significance import plain
 from perfdiag.facts.host_facts import Disk
 from perfdiag.model.model import Model
@@ -40,6 +40,12 @@ class DeviceLayer:
 
 
 QUEUE_SETTINGS = (
+    QueueSetting(
+        "queue/wbt_lat_usec",
+        unset_or_at_least(1000, "2000 or 75000"),
+        _WRITES,
+        "writes go to the disk one at a time (writeback throttling)",
+    ),
     QueueSetting("queue/read_ahead_kb", at_least(128), _READS, "files are read in small requests", may_be_meant=True),
     QueueSetting(
         "queue/read_ahead_kb", at_most(4096, "128"), _READS, "a small read takes much along", True, may_be_meant=True
