@@ -64,6 +64,19 @@ def test_who_is_asked_meanwhile_asks_for_the_sake_of_that() -> None:
     assert "acknowledged" not in diagnose(builder.model()).findings[0].claim
 
 
+@pytest.mark.parametrize(
+    ("rtt_us", "bytes_in", "told"), [(30_000, 1_500_000, True), (30_000, 900, False), (400, 1_500_000, False)]
+)
+def test_a_large_answer_that_comes_piece_by_piece_is_waited_for(rtt_us: int, bytes_in: int, told: bool) -> None:
+    """A small receive window let 7 KB come in each round trip of 30 ms: what followed the first piece was nobody's."""
+    builder = Builder(window="10 s").thread("job", cpu_user="100 ms")
+    builder.row("net.receive", PEER, durations={"29 ms": 220, "5 ms": 20})
+    builder.socket(PEER, rtt_us=rtt_us, minimum_rtt_us=rtt_us)
+    builder.line(exchange(5, 5 * 30 * MS, object=PEER, direction="connected", bytes_in=bytes_in))
+    builder.line(latency([30 * MS] * 5, object=PEER, direction="connected"))
+    assert bool(builder.model().ns("net.receive")) is told
+
+
 def test_the_rest_of_a_long_answer_belongs_to_it() -> None:
     assert waiting(50, 110).ns("net.receive") == 9_900_000_000
 

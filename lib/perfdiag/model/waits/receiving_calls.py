@@ -19,6 +19,7 @@ from perfdiag.model.waits.idle_runtime_threads import WORK
 from perfdiag.model.waits.turns_to_receive import FILE_LOCK
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import PARKED, PIPE
+from perfdiag.recording.distribution import edges_ns
 
 OTHER = "kernel.other"
 CALL = "syscall:"
@@ -32,6 +33,9 @@ ELSEWHERE = {OTHER: PARKED, PIPE: PARKED, FILE_LOCK: WORK, **dict.fromkeys(FROM_
 # The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
 OWED = 0.5
 FEW_CALLS = 5  # with a connection each
+LARGE_BYTES = 65_536  # of an answer: more than a first window of TCP, so that the rest waits for acknowledgements
+LEAST_TRIP_NS = 1_000_000  # on shorter ways any wait is as long as a few round trips
+PACED = 0.8  # of the waits
 _WRITES_UNIX = "unix_stream_sendmsg"
 _OPENS_FIFO = frozenset({"fifo_open", "wait_for_partner"})
 
@@ -54,7 +58,9 @@ class Receiving:
         self._idle_pipes, self._turns, self._for_work = idle_pipes, turns, calls_for_work
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
         waited = sums_by_key((detail.object, detail.sum_ns) for detail in details if detail.account in FROM_PEERS)
+        sockets = list(sockets)
         self._unasked = _owing_nothing(waited, exchanges, window_ns) - _asking_anew(exchanges)
+        self._unasked -= _flowing(waited, exchanges, details, sockets)
         self._unasked |= _ended_by_time(waited, details)
         self._unasked |= _of_unix_collectors(waited, exchanges, stacks)
         self._unasked |= _between_requests(waited, exchanges, {line.object: line.local for line in sockets}, window_ns)
@@ -137,6 +143,30 @@ def _asking_anew(exchanges: Collection[schema.Exchange]) -> frozenset[str]:
     rest comes there."""
     calls = [line for line in exchanges if line.direction == "connected"]
     return frozenset(line.object for line in calls if line.count >= FEW_CALLS and line.connects > OWED * line.count)
+
+
+def _flowing(
+    waited: Mapping[str, int],
+    exchanges: Collection[schema.Exchange],
+    details: Iterable[schema.Detail],
+    sockets: Iterable[schema.Socket],
+) -> frozenset[str]:
+    """Return the peers whose large answers come piece by piece, as windows allow: most waits are as long as a round
+    trip, which news that nobody asked for comes after by chance only."""
+    large = {line.object for line in exchanges if line.count and line.bytes_in >= LARGE_BYTES * line.count}
+    trips = {line.object: line.minimum_rtt_us * 1000 for line in sockets if line.object in large}
+    paced: Counter[str] = Counter()
+    for line in details:
+        trip_ns = trips.get(line.object, 0)
+        if line.account in FROM_PEERS and trip_ns >= LEAST_TRIP_NS:
+            paced[line.object] += round(_about(trip_ns, line) * line.sum_ns)
+    return frozenset(peer for peer, ns in paced.items() if ns > PACED * waited.get(peer, 0))
+
+
+def _about(trip_ns: int, line: schema.Detail) -> float:
+    """Return which part of waits lasted half of that time to twice as long."""
+    edges = ((edges_ns(index), count) for index, count in line.buckets)
+    return sum(count for (low, high), count in edges if 2 * high > trip_ns and low < 2 * trip_ns) / max(1, line.count)
 
 
 def _ended_by_time(waited: Mapping[str, int], details: Iterable[schema.Detail]) -> frozenset[str]:
