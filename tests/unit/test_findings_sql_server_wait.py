@@ -29,10 +29,11 @@ def server(*waits: tuple[str, str], count: int = 40) -> Builder:
 
 def test_workers_that_a_small_statement_waits_for_are_told() -> None:
     """Each count over 20,000 rows started four workers: most of its time was waiting for events, of unknown cause."""
-    found = finding(server((GATHER, "2 s"), (SHUTDOWN, "1200 ms")).model(), ID)
+    model = server((GATHER, "2 s"), (SHUTDOWN, "1200 ms")).model()
+    found = finding(model, ID)
     assert found.headline == "Statements wait for parallel workers" and found.severity is Severity.WARNING
     assert "IPC: ExecuteGather 63 %, IPC: BgWorkerShutdown 38 %" in found.claim
-    assert found.claims == {"wait.events": 4200 * MS}, "all of it that is in requests"
+    assert found.claims == {"wait.events": model.ns("wait.events")}, "all of it that is in requests"
     assert "parallel_setup_cost" in found.remedies[0].text
 
 

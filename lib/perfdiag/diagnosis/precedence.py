@@ -107,8 +107,9 @@ UNDECLARED: Mapping[Pair, str] = {
         (
             "of a target whose requests' time is known nothing is said of idle time",
             "TARGET-BLOCKED-OR-IDLE WAIT-THREAD-IN-REQUEST, TARGET-BLOCKED-OR-IDLE WAIT-TIMER-IN-REQUEST,"
-            " TARGET-SLEEPS WAIT-TIMER-IN-REQUEST",
+            " TARGET-SLEEPS WAIT-TIMER-IN-REQUEST, SQL-SERVER-WAIT TARGET-IDLE",
         ),
+        ("who takes turns at a lock of its own waits for no process of the server", "LOCK-CONTENTION SQL-SERVER-WAIT"),
         ("of sleep, one takes a lock's retries, the other pauses of requests", "LOCK-CONTENTION NET-CONNECT-SLOW"),
         ("exits have different reasons", "KVM-EXIT-EMULATED-IO KVM-HALT-POLLING"),
         ("waits are in different system calls", "QUEUE-FULL TTY-NOT-READ"),

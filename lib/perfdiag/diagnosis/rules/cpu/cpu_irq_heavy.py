@@ -82,9 +82,7 @@ def heavy(model: Model) -> Iterable[Outcome]:
     whose = "its own loopback connections" if own else "loopback connections on this host"
     mostly = f", mostly for {whose}" if loopback else ""
     does = f"; {purpose.part} of that is {purpose.name}" if purpose else ""
-    sender = _sender(model) if own and not purpose else ""
-    traffic = f"loopback traffic{f' from {sender}' if sender else ''}"
-    what = purpose.name if purpose else traffic if loopback else "timers" if timers else ""
+    what = purpose.name if purpose else _traffic(model, own=own) if loopback else "timers" if timers else ""
     yield conclude(
         model,
         {"cpu.irq": ns},
@@ -130,11 +128,13 @@ def _talks_locally(model: Model) -> bool:
     return local or CpuSamples(model).inside(SENDING).count > 0
 
 
-def _sender(model: Model) -> str:
-    """Return the program's own function that makes most system calls, if most samples in the kernel send something."""
+def _traffic(model: Model, *, own: bool) -> str:
+    """Return "loopback traffic", if it is the target's own with the function that makes most system calls, where most
+    samples in the kernel send something."""
     samples = CpuSamples(model)
-    sends = samples.inside(SENDING).share >= cpu_policy.hot_spot_share
-    return samples.calls_from()[1] if sends and samples.count >= cpu_policy.samples_for_function else ""
+    sends = own and samples.inside(SENDING).share >= cpu_policy.hot_spot_share
+    sender = samples.calls_from()[1] if sends and samples.count >= cpu_policy.samples_for_function else ""
+    return f"loopback traffic{f' from {sender}' if sender else ''}"
 
 
 def _waits_locally(model: Model) -> bool:
