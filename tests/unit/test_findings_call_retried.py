@@ -46,6 +46,15 @@ def found_in(builder: Builder) -> Finding | None:
     return next((each for each in diagnose(builder.model()).findings if each.id == ID), None)
 
 
+@pytest.mark.parametrize(("overcommit", "told"), [("2", True), ("0", False)])
+def test_memory_that_may_not_be_promised_is_no_limit_of_a_control_group(overcommit: str, told: bool) -> None:
+    """fork() of a large heap failed, and the limits of its control group were to be looked at; there were none."""
+    builder = sleeping("clone", errno.ENOMEM).fact("/proc/sys/vm/overcommit_memory", f"{overcommit}\n")
+    found = finding(builder.model(), ID)
+    assert ("vm.overcommit_memory is 2" in found.claim) is told
+    assert ("Committed_AS" in found.remedies[0].text) is told
+
+
 def test_the_call_the_file_and_the_error_are_named() -> None:
     found = finding(sleeping().model(), ID)
     assert found.severity is Severity.WARNING

@@ -62,6 +62,15 @@ def meaning_of(call: str, error: int) -> tuple[str, str]:
     return known or (os.strerror(error).lower(), f"see what it is called with: strace -f -Z -e {traced} -p PID")
 
 
+STRICT = "vm/overcommit_memory", "2"  # a sysctl, and its value: memory is promised up to a limit only
+# ENOMEM where that is set: proc(5), and Documentation/mm/overcommit-accounting.rst.
+NOT_PROMISED = (
+    "no more memory may be promised, as vm.overcommit_memory is 2",
+    "compare Committed_AS with CommitLimit in /proc/meminfo; raise vm.overcommit_ratio, add swap, or set"
+    " vm.overcommit_memory to 0; who starts programs by vfork() or posix_spawn() asks for no copy of its memory",
+)
+
+
 def may_be_standby(call: str, error: int) -> bool:
     """Return whether a failure says that it is somebody else's turn: a standby meets it all along."""
     return error == errno.EEXIST or _BY_CALL.get((call, error)) == _LOCKED

@@ -1,5 +1,6 @@
 """What fails before threads sleep, in words: a system call, a question that is answered with an error, or a child."""
 
+import errno
 import shlex
 import signal
 from collections.abc import Mapping
@@ -116,6 +117,9 @@ def _starter(model: Model, line: schema.FailedCall) -> str:
 def _call(model: Model, line: schema.FailedCall) -> Failure:
     call, error = call_of(line), call_errors.name_of(line.error)
     why, remedy = call_errors.meaning_of(call, line.error)
+    setting, strict = call_errors.STRICT
+    if line.error == errno.ENOMEM and model.facts.sysctl(setting) == strict:
+        why, remedy = call_errors.NOT_PROMISED
     what = printable(line.file) or line.object.partition(" (inode ")[0]
     of = f"{call}() of {brief(what)}" if what else f"{call}()"
     return Failure(
