@@ -6,7 +6,7 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.model.coverage.unresolved_symbols import not_measured
-from perfdiag.model.stacks.scripts import of_language
+from perfdiag.model.stacks.scripts import of_language, waits_in
 from perfdiag.model.stacks.symbols import readable
 
 from unit.support import Builder
@@ -67,6 +67,25 @@ def test_a_function_is_named_by_its_file_and_first_line(frame: str, shown: str) 
 )
 def test_what_came_with_the_language_is_not_the_programs_own(frame: str, of: bool) -> None:
     assert of_language(frame) is of
+
+
+INSTALLED = "/usr/lib/python3/dist-packages/sqlalchemy"
+DO_GET = f"QueuePool._do_get ({INSTALLED}/pool/impl.py:119)"
+CONDITION = "Condition.wait (/usr/lib/python3.11/threading.py:288)"
+
+
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [
+        ([f"Queue.get ({INSTALLED}/util/queue.py:131)", DO_GET], "QueuePool._do_get (impl.py:119)"),
+        (["Semaphore.acquire (/srv/shop/locks.py:4)", CART], "Cart.total (cart.py:30)"),
+        (["JobQueue.get (/srv/shop/jobs.py:4)", CART], "JobQueue.get (jobs.py:4)"),
+        (["Queue.get (/srv/shop/queue.py:4)"], "Queue.get (queue.py:4)"),
+    ],
+)
+def test_a_queue_of_any_library_waits_for_its_caller(script: list[str], shown: str) -> None:
+    model = computing().stack("wait", user=["futex (libc.so.6)"], script=[CONDITION, *script]).model()
+    assert waits_in(model.stacks[0]) == f"{shown}, through Condition.wait"
 
 
 def test_a_script_stands_for_its_interpreter_and_the_c_library() -> None:

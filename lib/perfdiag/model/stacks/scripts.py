@@ -24,6 +24,11 @@ _OF_LANGUAGE = re.compile(r"/(?:lib(?:64)?(?:/[\w-]+)?|share)/(?:python|ruby/|pe
 _INSTALLED = re.compile(r"/(?:site-packages|dist-packages|gems|bundle|site_ruby|vendor_ruby)/|/local/share/perl/")
 _LINE = re.compile(r":\d+\)$")
 _OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun)\.")
+# Of whatever library: what waits for its callers, and is not what they wait for.
+_FOR_CALLERS = re.compile(
+    r"(?:(?:Lifo|Priority|Simple|Joinable)?Queue[.#](?:get|put|pop|push)|Condition[.#]wait(?:_for)?|Event[.#]wait"
+    r"|(?:(?:Bounded)?Semaphore|R?Lock)[.#](?:acquire|__enter__)) \("
+)
 _BUILT_IN = ("(<frozen ", "(<string>:", "(node:", " node:")
 
 
@@ -99,9 +104,11 @@ def is_of(module: str, interpreters: Collection[str]) -> bool:
 
 def waits_in(stack: schema.Stack) -> str:
     """Return the function that a wait began in, of the program itself, and what of its language that called:
-    "page (service.py:11), through Popen._wait"; "" if none has a name."""
+    "page (service.py:11), through Popen._wait"; "" if none has a name. A queue or a lock is passed over, whoever made
+    it: "QueuePool._do_get (impl.py:119)" waits for a connection, and its Queue.get for anything."""
     if script := functions(stack):
-        own = next((frame for frame in script if not of_language(frame)), script[0])
+        outside = [frame for frame in script if not of_language(frame)] or script[:1]
+        own = next((frame for frame in outside if not _FOR_CALLERS.match(readable(frame))), outside[0])
         through = script[0] if script[0] != own and not _is_built_in(script[0]) else ""
         return f"{readable(own)}, through {symbol_of(readable(through))}" if through else readable(own)
     # Where frames are missing, scanning the stack finds the caller that the frames left out.  A name that both have was
