@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Answers that are errors, of those that the target gets to calls with a name, and of those that it gives. */
+/* Answers that are errors: of those that the target gets to calls with a name and to statements, and that it gives. */
 #pragma once
 #include "request/answer_status.h"
 #include "request/connection.bpf.h"
 #include "request/request_name.bpf.h"
+#include "sql/sql_answer.bpf.h"
 #include "wait/call.bpf.h"
 #include "wait/failed_tries.bpf.h"
 
@@ -61,10 +62,19 @@ static __always_inline void keep_error(const struct connection *connection, __u6
 	struct failed_call *failed = failed_of(bpf_get_current_task_btf());
 	struct failure what = { .call = call, .error = status };
 
-	if (!failed)
+	if (!failed || (status == TRANSACTION_HAS_FAILED && failed->at))
 		return;
 	begin_failure(failed, &what);
 	failed->object = connection->object;
+}
+
+/*
+ * What ends or begins a transaction succeeds after it has failed, too: only another statement tells that its client goes
+ * on.  What is asked for by name succeeds for itself alone.
+ */
+static __always_inline bool client_goes_on(const struct connection *connection, __u32 due)
+{
+	return !connection->sql.server || due == RUNS_STATEMENT;
 }
 
 /*
@@ -72,18 +82,19 @@ static __always_inline void keep_error(const struct connection *connection, __u6
  * Global, so that the verifier walks it once. */
 __weak __noinline int look_at_answer(struct connection *connection, __u32 bytes)
 {
-	__u32 status;
+	__u32 status, due;
 	__u64 call, ns;
 
 	if (!connection)
 		return 0;
-	if (!connection->status_due) {
+	due = connection->status_due;
+	if (!due) {
 		if (OBJECT_KIND(connection->object) == OBJECT_PEER)
 			note_answered(bpf_get_current_task_btf(), connection->object);
 		return 0;
 	}
-	status = status_here(bytes);
-	connection->status_due = status == STATUS_INTERIM;
+	status = connection->sql.server ? sql_status_here(connection, bytes) : status_here(bytes);
+	connection->status_due = status == STATUS_INTERIM ? due : 0;
 	call = OBJECT(OBJECT_REQUEST, connection->call_name);
 	if (status >= LOWEST_ERROR) {
 		ns = connection->answered > connection->asked ? connection->answered - connection->asked : 0;
@@ -91,7 +102,7 @@ __weak __noinline int look_at_answer(struct connection *connection, __u32 bytes)
 		if (knobs.sees_failures)
 			keep_error(connection, call, status);
 	} else if (status != STATUS_INTERIM) {
-		if (status == STATUS_FINE)
+		if (status == STATUS_FINE && client_goes_on(connection, due))
 			forget_tries(bpf_get_current_task_btf(), call, false);
 		note_answered(bpf_get_current_task_btf(), connection->object);
 	}

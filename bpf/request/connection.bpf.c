@@ -14,7 +14,8 @@
  *         ways than send and receive (splice() from a socket), or that have no answer; see a client not take an answer
  *         where nobody tries to send more before there is room, or where it is not TCP; see of MPTCP what is left unread,
  *         or held back; before Linux 6.3 see what is sent by sendfile(), or what a thread gets by a call that it
- *         waited in before this was attached.
+ *         waited in before this was attached; tell of an answer that it is an error where its first piece does not, or
+ *         where it is one of HTTP/2.
  */
 #include "core/own_costs.bpf.h"
 #include "request/socket_events.bpf.h"

@@ -31,6 +31,8 @@ __weak __noinline int end_sql_call(struct connection *connection, __u64 ns)
 	if (!connection)
 		return 0;
 	sql = &connection->sql;
+	connection->status_due = sql->running;
+	sql->begun_answer = 0;
 	sql->running = 0;
 	key.hash = sql->hash;
 	key.object = connection->object;

@@ -142,6 +142,42 @@ def test_of_long_names_a_headline_has_what_is_asked() -> None:
     assert "is answered with 429" in found.headline
 
 
+@pytest.mark.parametrize(
+    ("status", "told", "remedy"),
+    [
+        ("40001", "PostgreSQL at 10.0.0.5:8080 answers with 40001 (serialization failure)", "try again at once"),
+        ("40P01", "PostgreSQL at 10.0.0.5:8080 answers with 40P01 (deadlock)", "in the same order"),
+        ("55P03", "PostgreSQL at 10.0.0.5:8080 answers with 55P03 (lock not available)", "pg_blocking_pids()"),
+        ("53300", "PostgreSQL at 10.0.0.5:8080 answers with 53300 (too many connections)", "a pool"),
+        ("22012", "PostgreSQL at 10.0.0.5:8080 answers with 22012 (data error)", "the server's log"),
+        ("AB123", "PostgreSQL at 10.0.0.5:8080 answers with AB123", "the server's log"),
+        ("1205", "MySQL or MariaDB at 10.0.0.5:8080 answers with 1205 (lock wait timeout)", "INNODB STATUS"),
+        ("1213", "MySQL or MariaDB at 10.0.0.5:8080 answers with 1213 (deadlock)", "in the same order"),
+    ],
+)
+def test_an_error_of_an_sql_server_is_told_with_what_it_means(status: str, told: str, remedy: str) -> None:
+    found = finding(sleeping(failed_ms=1).line(refused(status, request="")).model(), ID)
+    assert found.severity is Severity.WARNING and remedy in found.remedies[0].text, found
+    assert found.headline == f"{told}, and threads sleep before they retry"
+    assert_headline(found.headline)
+
+
+def test_of_a_long_address_a_headline_has_the_server() -> None:
+    line = msgspec.structs.replace(refused("40001", request=""), object=f"peer:{'2001:db8:' * 4}1:5432")
+    found = finding(sleeping(failed_ms=1).line(line).model(), ID)
+    assert_headline(found.headline)
+    assert found.headline.startswith("PostgreSQL answers with 40001"), found.headline
+    line = msgspec.structs.replace(line, object="unix:7:postgres")
+    found = finding(sleeping(failed_ms=1).line(line).model(), ID)
+    assert found.headline.startswith("PostgreSQL answers with 40001"), found.headline
+
+
+@pytest.mark.parametrize("status", ["23505", "1062"])
+def test_who_inserts_what_is_there_may_mean_to(status: str) -> None:
+    found = finding(sleeping(failed_ms=1).line(refused(status, request="")).model(), ID)
+    assert found.severity is Severity.INFO and "(duplicate key)" in found.headline
+
+
 @pytest.mark.parametrize("status", ["404", "409", "MOVED"])
 def test_an_answer_that_may_do_no_harm_is_no_fault(status: str) -> None:
     found = finding(sleeping(failed_ms=1).line(refused(status)).model(), ID)

@@ -27,13 +27,20 @@
 #define REDIS_ENUM(id) REDIS_##id,
 enum redis_error { REDIS_OTHER = FIRST_REDIS_ERROR, REDIS_ERRORS(REDIS_ENUM) REDIS_ERROR_END };
 
+/* Errors of MySQL and MariaDB by their number, of four digits, and of PostgreSQL by SQLSTATE: five digits of base 36. */
+#define FIRST_MYSQL_ERROR 10000
+#define FIRST_SQLSTATE 1000000
+#define SQLSTATE_DIGITS 5
+#define SQLSTATE_BASE 36
+#define SQLSTATE_END (FIRST_SQLSTATE + SQLSTATE_BASE * SQLSTATE_BASE * SQLSTATE_BASE * SQLSTATE_BASE * SQLSTATE_BASE)
+
 /* Answers of one status to what has one name: to calls of the target, or its own. */
 struct answer_key {
 	__u64 object; /* as in struct exchange_key */
-	__u32 name;   /* of the request, or of what is asked */
-	__u16 status; /* of HTTP, or enum redis_error */
-	__u8 direction;
-	__u8 padding;
+	__u32 name;   /* of the request, or of what is asked; 0: a statement */
+	__u32 status; /* of HTTP, enum redis_error, or what an SQL server says */
+	__u32 direction;
+	__u32 padding;
 };
 
 struct answer_sum {

@@ -114,8 +114,9 @@ struct sql_asked {
 		};
 		__u64 asked[SQL_REMEMBERED];
 	};
-	__u8 server; /* enum sql_server; 0: not known */
-	__u8 next;   /* of `asked` that is forgotten */
+	__u8 server;	   /* enum sql_server; 0: not known */
+	__u8 next;	   /* of `asked` that is forgotten */
+	__u8 begun_answer; /* MariaDB: the beginning of the answer's first packet has been read alone */
 };
 
 /*
@@ -214,7 +215,8 @@ struct connection {
 	char beginning[3];
 	__u32 call_name; /* of a call: hash of what is asked, 0: it shows no name */
 	__u8 call_looks; /* in a row at calls that showed none */
-	__u8 status_due; /* of a call with a name: nothing of its answer has been read yet, but an interim one */
+	/* Of a call with a name: nothing of its answer has been read yet, but an interim one.  Of SQL: enum sql_running. */
+	__u8 status_due;
 	__u8 filling[2];
 	__u64 beyond; /* requests that its own have told beside themselves, since not all connections are followed */
 	__u64 errors_beyond; /* likewise of those that were answered with errors */

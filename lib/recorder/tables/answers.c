@@ -7,6 +7,16 @@
 #include "tables/request_sample.h"
 #include "perfdiag.skel.h"
 
+/* Five digits of base 36. */
+static void sqlstate_write(struct json *json, const char *key, unsigned int state)
+{
+	char text[SQLSTATE_DIGITS + 1] = {};
+
+	for (int i = SQLSTATE_DIGITS - 1; i >= 0; i--, state /= SQLSTATE_BASE)
+		text[i] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[state % SQLSTATE_BASE];
+	json_text(json, key, text);
+}
+
 void status_write(struct json *json, const char *key, unsigned int status)
 {
 #define STATUS_WORD(id) [REDIS_##id - FIRST_REDIS_ERROR] = #id,
@@ -14,7 +24,9 @@ void status_write(struct json *json, const char *key, unsigned int status)
 
 	if (status >= FIRST_REDIS_ERROR && status < REDIS_ERROR_END)
 		return json_text(json, key, words[status - FIRST_REDIS_ERROR]);
-	json_format(json, key, "%u", status);
+	if (status >= FIRST_SQLSTATE && status < SQLSTATE_END)
+		return sqlstate_write(json, key, status - FIRST_SQLSTATE);
+	json_format(json, key, "%u", status >= FIRST_MYSQL_ERROR ? status - FIRST_MYSQL_ERROR : status);
 }
 
 void answers_write(struct recorder *recorder)

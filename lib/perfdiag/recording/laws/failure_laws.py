@@ -8,7 +8,8 @@ from perfdiag.recording import schema
 from perfdiag.recording.laws.tolerance import exceeds
 from perfdiag.recording.recording import Recording
 
-_STATUS = re.compile(r"[45][0-9]{2}|[A-Z]+")
+# Of HTTP, MySQL, PostgreSQL (SQLSTATE, which has a digit), and Redis.
+_STATUS = re.compile(r"[45][0-9]{2}|[1-9][0-9]{3}|(?=[A-Z]*[0-9])[0-9A-Z]{5}|[A-Z]+")
 _MOST_ERRNO = 4095  # MAX_ERRNO of include/linux/err.h
 _MOST_EXIT_CODE = 0xFFFF
 

@@ -280,14 +280,16 @@ class NamedCall(Line, tag="named_call"):
 class Answer(Line, tag="answer"):
     """Answers that are errors of one kind, to requests of one name that the target served, or to calls that it made.
 
-    They are among the answered ones of an Exchange or a NamedCall.  Only the first piece of an answer is looked at: one
-    that comes in smaller ones than its status does not count.
+    They are among the answered ones of an Exchange or a NamedCall, or to statements: all of a peer's together.  Only
+    the first piece of an answer is looked at: one that comes in smaller ones than its status does not count.
     """
 
     object: Object  # as in Exchange
     name: RequestName
     direction: Word  # "accepted", or "connected"
-    status: Word  # "503", or the first word of an error of Redis: "LOADING"; "OTHER"
+    # "503"; the first word of an error of Redis, "LOADING"; SQLSTATE of PostgreSQL, "40001"; the number of MySQL's,
+    # "1213"; "OTHER"
+    status: Word
     count: Count
     sum_ns: Nanoseconds  # until their first byte
     count_error: Count = 0  # as in Exchange

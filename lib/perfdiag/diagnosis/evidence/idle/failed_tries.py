@@ -7,7 +7,8 @@ import msgspec
 
 from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.common.units import duration, plural
-from perfdiag.diagnosis.evidence.idle.failures import Failure, call_of, failure_of
+from perfdiag.diagnosis.evidence.idle.failure import Failure
+from perfdiag.diagnosis.evidence.idle.failures import call_of, failure_of
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger

@@ -4,20 +4,19 @@ import errno
 import shlex
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from perfdiag.common.text import printable
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.debuggers import shown_pid
 from perfdiag.diagnosis.evidence.idle import call_errors
-from perfdiag.diagnosis.evidence.requests import error_statuses
+from perfdiag.diagnosis.evidence.idle.failure import Failure
+from perfdiag.diagnosis.evidence.idle.refusals import refusal
 from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_HEADLINE
 from perfdiag.diagnosis.significance import brief, plain
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
 _SIGNALS = 0x7F
-_LONGEST_NAMES = 50  # of a peer and what it is asked, in a headline
 # Programs that scripts ask whether something is so, and the statuses by which they say no.
 _ANSWERS: Mapping[str, frozenset[int]] = {
     **dict.fromkeys(("[", "cmp", "diff", "egrep", "fgrep", "grep", "test", "zgrep"), frozenset({1})),
@@ -33,23 +32,6 @@ _ANSWERS: Mapping[str, frozenset[int]] = {
 }
 
 
-@dataclass(frozen=True)
-class Failure:
-    """One thing that is tried in vain."""
-
-    now: str  # "bind() of 10.0.0.1:80 fails (EADDRNOTAVAIL)"
-    before: str  # "bind() of 10.0.0.1:80 failed (EADDRNOTAVAIL)"
-    short: str  # "bind() of 10.0.0.1:80: EADDRNOTAVAIL"
-    sleepers: str  # "threads sleep before they try again"
-    such: str  # "such a failure"
-    why: str  # "EADDRNOTAVAIL: this host has no such address"
-    remedy: str
-    fixed: str  # "bind() succeeds"
-    expected: bool  # nothing may be wrong
-    standby: bool  # somebody who waits for its turn looks the same
-    hook: str
-
-
 def failure_of(model: Model, line: schema.FailedCall) -> Failure:
     """Return what a line is about."""
     if line.command:
@@ -58,7 +40,7 @@ def failure_of(model: Model, line: schema.FailedCall) -> Failure:
 
 
 def _tried(model: Model, line: schema.FailedCall) -> Failure:
-    return _answer(model, line) if line.status else _call(model, line)
+    return refusal(model, line) if line.status else _call(model, line)
 
 
 def call_of(line: schema.FailedCall) -> str:
@@ -135,34 +117,3 @@ def _call(model: Model, line: schema.FailedCall) -> Failure:
         standby=call_errors.may_be_standby(call, line.error),
         hook="sys_exit",
     )
-
-
-def _answer(model: Model, line: schema.FailedCall) -> Failure:
-    status = error_statuses.name_of(printable(line.status))
-    peer = brief(plain(line.object) or "a peer")
-    asked = brief(plain(line.request) or "what it is asked")
-    why, remedy = error_statuses.meaning_of(line.status)
-    whole = len(peer) + len(asked) <= _LONGEST_NAMES
-    return Failure(
-        now=f"{peer} answers {asked} with {status}" if whole else f"{asked} is answered with {status}",
-        before=f"{peer} answered {asked} with {status}" if whole else f"{asked} was answered with {status}",
-        short=f"{asked}: {status}",
-        sleepers="threads sleep before they ask again",
-        such="such an answer",
-        why=f"{status}{_times(model, line)}: {why}",
-        remedy=remedy,
-        fixed=f"{asked} is not answered with {status}",
-        expected=error_statuses.is_expected(line.status),
-        standby=False,
-        hook="sockets",
-    )
-
-
-def _times(model: Model, line: schema.FailedCall) -> str:
-    """Return " (12 of 14 answers)", as far as that is known."""
-    peers = {each.line.object for each in model.exchanges if each.object == line.object and not each.served}
-    calls = [each for each in model.named_calls if each.object in peers and each.name == line.request]
-    errors = [each for each in model.answers if each.object in peers and each.name == line.request]
-    answered = sum(each.count for each in calls)
-    refused = sum(each.count for each in errors if each.status == line.status and each.direction == "connected")
-    return f" ({min(refused, answered):,} of {answered:,} answers)" if refused and answered else ""

@@ -1,6 +1,9 @@
-"""What it means that somebody answers with an error, and what can be done: by the status of HTTP, or Redis's word."""
+"""What it means that somebody answers with an error, and what can be done: by the status of HTTP, Redis's word, or what
+an SQL server says."""
 
 from collections.abc import Mapping
+
+from perfdiag.diagnosis.evidence.sql import sql_errors
 
 _LOG = "see the server's log at these times"
 _BEHIND = "diagnose the server behind that proxy, and see the proxy's log"
@@ -45,19 +48,21 @@ _KNOWN: Mapping[str, tuple[str, str]] = {
     "NOREPLICAS": ("Redis has too few replicas to take writes", "see why: redis-cli INFO replication"),
 }
 _REFUSES = "the server refuses what it is asked", "see what is asked, and the server's log"
-_OTHER = "OTHER"  # of Redis, none of the words that are known
+_OTHER = "OTHER"  # of Redis none of the words that are known, of SQL a state that could be a word
 # Who looks whether something is there, waits until it is, or takes what is free meets these without any harm.
 _EXPECTED = frozenset({"404", "409", "410", "412", "416", "423", "NOSCRIPT", "MOVED", "ASK"})
 
 
 def meaning_of(status: str) -> tuple[str, str]:
     """Return what an answer with a status means, and what can be done."""
+    if sql_errors.server_of(status):
+        return sql_errors.meaning_of(status)
     return _KNOWN.get(status) or (_KNOWN["500"] if is_server_error(status) else _REFUSES)
 
 
 def is_expected(status: str) -> bool:
     """Return whether an answer with that status may do no harm, however often it comes."""
-    return status in _EXPECTED
+    return status in _EXPECTED or status in sql_errors.EXPECTED
 
 
 def is_server_error(status: str) -> bool:
@@ -66,5 +71,7 @@ def is_server_error(status: str) -> bool:
 
 
 def name_of(status: str) -> str:
-    """Return what the status is called in a sentence: "503", "LOADING", "an error"."""
+    """Return what the status is called in a sentence: "503", "LOADING", "40P01 (deadlock)", "an error"."""
+    if sql_errors.server_of(status):
+        return sql_errors.name_of(status)
     return "an error" if status == _OTHER else status

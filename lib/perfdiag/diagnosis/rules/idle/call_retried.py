@@ -23,14 +23,16 @@ _BY_HAND = "by hand: strace -f -Z -p PID"
     accounts=(TIMER, PARKED),
     meaning="A system call fails, and the thread that made it sleeps until it tries again: a lock file that somebody"
     " has not removed, a lock that another process holds, an address that is missing, a limit that is reached. Or a"
-    " peer answers with an error, such as 429 or 503. What it waits for is the end of that failure; the pause only"
-    " makes it notice late. Or a shell starts a program that fails, then sleep(1), and then the program again.",
+    " peer answers with an error, such as 429 or 503, or a database refuses a statement, such as 40001. What it waits"
+    " for is the end of that failure; the pause only makes it notice late. Or a shell starts a program that fails, then"
+    " sleep(1), and then the program again.",
     measured="The last system call of a thread that failed before each of its sleeps, or answer that was an error (the"
-    " status of HTTP/1, or an error of Redis, on connections that are not encrypted), if half of its sleep follows the"
-    " same one. Of requests, sleep of the threads that serve them counts, otherwise sleep that TARGET-SLEEPS would"
-    " tell. Errors that often do no harm, such as ENOENT or that of mkdir -p, are told as no fault. Results of calls"
-    " are read as long as no CPU makes more than 100,000 a second. A child that ends with another status than 0 counts"
-    " likewise, where its parent, or a later child, sleeps. Connects are NET-CONNECT-SLOW.",
+    " status of HTTP/1, or an error of Redis, PostgreSQL, MySQL or MariaDB, on connections that are not encrypted), if"
+    " half of its sleep follows the same one. Of requests, sleep of the threads that serve them counts, otherwise sleep"
+    " that TARGET-SLEEPS would tell. Errors that often do no harm, such as ENOENT or that of mkdir -p, are told as no"
+    " fault. Results of calls are read as long as no CPU makes more than 100,000 a second. A child that ends with"
+    " another status than 0 counts likewise, where its parent, or a later child, sleeps. Connects are"
+    " NET-CONNECT-SLOW.",
     alternatives="The thread looks from time to time for something that need not come, as a standby for a lock.",
     remedies="End the failure: by its error.",
     verify="The same call succeeds at once.",
