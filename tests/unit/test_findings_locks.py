@@ -171,6 +171,16 @@ def test_a_file_system_that_is_frozen_is_no_lock_of_the_target(taker: str, froze
     assert (found.headline == "Threads wait for a frozen file system") is frozen, found.headline
 
 
+def test_metadata_of_a_file_system_is_no_write_lock_of_a_file() -> None:
+    """fstrim held the header of an allocation group, and "several threads write one file" was the remedy."""
+    kernel = ["schedule", "__down_common", "down", "xfs_buf_lock", "xfs_read_agf", "xfs_free_extent", "xfs_ilock"]
+    builder = Builder().thread(cpu_user="1 s").row("lock.kernel", "function:down", "3 s", count=4)
+    found = finding(
+        builder.stack("wait", "lock.kernel", object="function:down", weight="1 s", kernel=kernel).model(), ID
+    )
+    assert "metadata" in found.headline and "fstrim" in found.remedies[0].text
+
+
 def test_a_kernel_lock_without_stacks_is_not_guessed() -> None:
     model = Builder().thread(cpu_user="1 s").row("lock.kernel", "function:__mutex_lock", "3 s", count=500).model()
     found = finding(model, ID)

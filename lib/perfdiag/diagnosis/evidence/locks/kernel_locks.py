@@ -45,6 +45,11 @@ _JOURNAL = Subject(
     "the file system's journal",
     "its journal writes one commit at a time: flush less often, or use a disk that flushes faster",
 )
+_METADATA = Subject(
+    "the lock on a block of the file system's metadata",
+    "find what else works on the file system meanwhile, as fstrim, a defragmenter or a check does (iotop -obP,"
+    " systemctl list-timers), and do that at another time or in smaller steps (fstrim --minimum)",
+)
 _FROZEN = Subject(
     "a frozen file system",
     "find what freezes it, as a backup agent or a snapshot of the guest does, and let it thaw sooner (fsfreeze"
@@ -67,6 +72,7 @@ _UNKNOWN = Subject(
 
 # The first match from the innermost function outwards decides: nearer functions took the lock.
 _SUBJECTS: tuple[tuple[tuple[str, ...], Subject], ...] = (
+    (("xfs_buf_lock", "xfs_buf_find_lock", "__lock_buffer", "btrfs_tree_lock", "btrfs_tree_read_lock"), _METADATA),
     (
         (
             "lock_mm_and_find_vma",
