@@ -1,17 +1,11 @@
 """Limits of concurrency: calls to a peer stay at one number while more requests wait to call it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from perfdiag.diagnosis.evidence.locks.wait_paths import by_pair
-from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import until_answered_ns
-from perfdiag.diagnosis.policy import network_policy, requests_policy
-from perfdiag.diagnosis.rule import Claim, Finding, Mechanism, Remedy, Severity
-from perfdiag.diagnosis.significance import fix
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.model.model import Model, once
 from perfdiag.model.requests.exchanges import Exchange, Latencies, together
-from perfdiag.model.requests.request_time import REST, RequestTime
-from perfdiag.recording.accounts import PARKED
 from perfdiag.recording.levels import TOLD_BELOW, above_ns, beyond_ns, highest, together_ns, told_as
 
 
@@ -33,6 +27,12 @@ class Limit:
         """Whether calls take long, and the limit is reached all the time, not in bursts: a faster peer leaves room."""
         always_full = self.full >= network_policy.limit_always_full_share
         return always_full and self.call.line.sum_ns >= network_policy.slow_answer_ns * self.call.line.count
+
+    @property
+    def is_of_connections(self) -> bool:
+        """Whether what is limited may be connections to that peer: calls do not each make one of their own."""
+        line = self.call.line
+        return line.connects < network_policy.new_connections_share * line.count
 
     @property
     def number(self) -> str:
@@ -105,62 +105,3 @@ def _requests(model: Model) -> tuple[int, Latencies, Latencies]:
     calling = [each for each in requests if each.line.peers_ns]
     calling_ns = until_answered_ns(model, calling)
     return calling_ns, together(each.whole for each in calling), together(each.whole for each in requests)
-
-
-def with_limit(model: Model, finding: Finding, key: str) -> Finding:
-    """Return a finding on a slow peer, with the limit of calls to it if requests wait at one.
-
-    If that limit is reached all the time, their time is claimed for the peer.
-    """
-    limit = limits(model).get(key)
-    if limit is None or finding.mechanism is not Mechanism.SLOW:
-        return finding
-    calls, are = ("calls", "are") if limit.most > 1 else ("call", "is")
-    name = name_of(key, limit.call.object)
-    waiting = max(1, round(limit.waiting))
-    time, claims, is_root = model.request_time, {}, finding.is_root
-    if limit.is_of_slow_peer and finding.severity is not Severity.INFO and time:
-        claims, is_root = turn_claims(model, time, limit), True
-    more = f"At most {limit.number} {calls} {are} under way to it at a time; {waiting} requests wait for their turn."
-    return replace(
-        finding,
-        claim=f"{finding.claim} {more}",
-        claims={**claims, **finding.claims},
-        is_root=is_root,
-        inside=finding.inside or bool(claims),  # requests wait in the target, too
-        headline=f"{finding.headline}; at most {limit.number} {calls} to it at a time",
-        remedies=[*finding.remedies[:1], raising(limit, name), *finding.remedies[1:]],
-    )
-
-
-def turn_claims(model: Model, time: RequestTime, limit: Limit) -> dict[Claim, int]:
-    """Return where requests wait for their turn: in no account, as in event loops, or on futexes of unknown purpose.
-    None if other accounts explain most of it."""
-    wanted_ns = round(limit.part * time.ns)
-    rest_ns = min(wanted_ns, time.accounts.get(REST, 0))
-    parked_ns = sum(ns for pair, ns in time.rows.items() if pair[0] == PARKED)
-    if rest_ns + parked_ns < requests_policy.limit_unexplained_share * wanted_ns:
-        return {}
-    claims: dict[Claim, int] = {REST: rest_ns} if rest_ns else {}
-    return claims | _parked(model, time, wanted_ns - rest_ns)
-
-
-def _parked(model: Model, time: RequestTime, wanted_ns: int) -> dict[Claim, int]:
-    """Return the futexes, the longest first, that make up this much of the requests' time."""
-    found: dict[Claim, int] = {}
-    rows = [(ns, pair) for pair, ns in time.rows.items() if pair[0] == PARKED and ns]
-    for ns, pair in sorted(rows, reverse=True):
-        part_ns = min(ns, wanted_ns)
-        if part_ns <= 0:
-            break
-        found[pair] = by_pair(model).get(pair, 0) * part_ns // ns
-        wanted_ns -= part_ns
-    return found
-
-
-def raising(limit: Limit, name: str) -> Remedy:
-    """Return the remedy for a limit."""
-    kinds = f"a pool of connections or threads, a maxconn or a semaphore of size {limit.number}"
-    if limit.most == 1:
-        kinds = "a lock that is held over the call, or a single connection or thread"
-    return fix(f"raise the limit, if {name} can take more: look for {kinds}; else make fewer or faster calls")

@@ -9,10 +9,10 @@ from perfdiag.diagnosis.evidence.local.peer_work import of_calls
 from perfdiag.diagnosis.evidence.local.slow_peers import with_work
 from perfdiag.diagnosis.evidence.network.answers_in_pieces import answers_in_pieces
 from perfdiag.diagnosis.evidence.network.calls_behind import calls_behind
-from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting_to_requests
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure_called
 from perfdiag.diagnosis.evidence.network.new_connections import new_connections
+from perfdiag.diagnosis.evidence.network.turns import with_limit
 from perfdiag.diagnosis.evidence.peers import connections_of, lost_between, name_of, peer_of
 from perfdiag.diagnosis.evidence.requests.calls import of_requests_ns, severity, spread
 from perfdiag.diagnosis.frame import conclude

@@ -11,7 +11,6 @@ from perfdiag.diagnosis.evidence.local.slow_peers import (
     meanwhile,
     slow_by_its_work,
 )
-from perfdiag.diagnosis.evidence.network.concurrency_limits import with_limit
 from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of
@@ -22,6 +21,7 @@ from perfdiag.diagnosis.evidence.network.peer_judgement import judged
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
+from perfdiag.diagnosis.evidence.network.turns import with_limit
 from perfdiag.diagnosis.evidence.network.unanswered_calls import outstanding
 from perfdiag.diagnosis.evidence.network.waits_for_clients import clients_finding
 from perfdiag.diagnosis.evidence.network.waits_for_the_end import waits_for_the_end

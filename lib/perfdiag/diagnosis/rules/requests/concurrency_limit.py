@@ -3,27 +3,29 @@ turn.
 
 POOL-SATURATED is another mechanism: nobody has read the requests there; here they were read, and wait to call.
 The limit stands first where the peer answers fast, or would have answered more at once: it is reached in bursts. If it
-is reached all the time and the peer is slow, NET-PEER-SLOW stands first with the number: a faster peer leaves room.
+is reached all the time and the peer is slow, NET-PEER-SLOW stands first with the number: a faster peer leaves room. But
+where each call makes a connection of its own, the limit is one of something else, which requests keep during the call:
+as a pool of connections to a database.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from perfdiag.diagnosis.evidence.fix_checks import measured
-from perfdiag.diagnosis.evidence.network.concurrency_limits import Limit, limits, raising, turn_claims
+from perfdiag.diagnosis.evidence.network.concurrency_limits import Limit, limits
+from perfdiag.diagnosis.evidence.network.turns import is_kept, is_path, place_of, raising, turn_claims
 from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.evidence.requests.calls import not_followed, without_time
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import general_policy
-from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Severity, Silence, rule
-from perfdiag.diagnosis.significance import brief, fix, percent
+from perfdiag.diagnosis.rule import Check, Claim, Evidence, Finding, Mechanism, Outcome, Remedy, Severity, Silence, rule
+from perfdiag.diagnosis.significance import about, brief, fix, percent
 from perfdiag.model.model import Model
 from perfdiag.model.requests.request_time import REST
 from perfdiag.recording.accounts import PARKED
 
 ID = "CONCURRENCY-LIMIT"
-_MOSTLY = 0.5  # of the time on futexes, from which on its holder is what the limit is
 
 
 @rule(
@@ -43,7 +45,8 @@ _MOSTLY = 0.5  # of the time on futexes, from which on its holder is what the li
     " and requests wait in the peer. No limit is reported if calls wait for their answers for less"
     " than half of their time. One thread does the work of all requests between their calls.",
     remedies="Raise the limit, if the peer can take more; else make fewer or faster calls. If the peer is slow"
-    " (NET-PEER-SLOW), fix that first: the limit may protect it.",
+    " (NET-PEER-SLOW), fix that first: the limit may protect it. If the limit is one of something else, as of"
+    " connections to a database, give that back before the call.",
     verify="More calls are outstanding at once, and requests take as long as their calls.",
     beats=(
         *("CPU-OVERSUBSCRIBED", "LOCK-CONTENTION", "NET-CONNECT-SLOW", "NET-PEER-SLOW"),
@@ -77,22 +80,13 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
     if time and not claims:
         return None
     waiting = max(1, round(limit.waiting))
-    own = f"The limit is in {subject(model)}, which sends no more"
-    if limit.refused:
-        own = f"{limit.refused:,} connections to it failed: the limit may be its own"
     unexact = "" if limit.number == str(limit.most) else "from 32 on, several levels share a bucket"
     several = (
         "" if len(limits(model)) == 1 else "calls to several peers have a limit, and requests may wait for any of them"
     )
     either = f"connections to {name} failed" if limit.refused else ""
-    what = "calls" if limit.most > 1 else "call"
-    run = "run" if limit.most > 1 else "runs"
-    headline = f"Requests wait for their turn: at most {limit.number} {what} to {brief(name)} {run} at a time"
-    remedy = raising(limit, name)
-    if limit.most == 1 and _waits_for_holder(model, limit, claims):
-        headline = f"Requests wait for a lock that is held over each call to {brief(name)}"
-        own = "The thread that has the lock waits for the answer"
-        remedy = fix("make the call without the lock (hand it to a thread of its own by a queue), or make it shorter")
+    what, run = ("calls", "run") if limit.most > 1 else ("call", "runs")
+    headline, own, remedies = _headline(model, limit, claims, name)
     made = conclude(
         model,
         claims,
@@ -105,22 +99,39 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
         severity=Severity.WARNING if limit.part >= general_policy.fault_share else Severity.INFO,
         doubts=[unexact, several, either],
         evidence=[_evidence(limit)],
-        remedies=[remedy],
+        remedies=remedies,
         alternatives=["several calls at once on one connection (HTTP/2, pipelines), which count as one"],
         verify=measured(
             model, f"more than {limit.number} {what} to {name} at a time, and fewer than {waiting} requests wait"
         ),
     )
     # Who waits for a turn is woken by an answer to another request: that is the way to the limit, not the root.
-    return replace(made, is_root=not limit.is_of_slow_peer)
+    return replace(made, is_root=not is_path(model, limit))
 
 
-def _waits_for_holder(model: Model, limit: Limit, claims: dict[Claim, int]) -> bool:
-    """Return whether most of the requests' waits on futexes were for a thread that waited for that peer."""
-    behind = [chain for chain in model.chains if chain.inside and (chain.account, chain.key) in claims]
-    for_peer_ns = sum(chain.ns for chain in behind if chain.root_key == limit.call.line.object)
-    parked_ns = sum(ns for claim, ns in claims.items() if not isinstance(claim, str))
-    return parked_ns > 0 and for_peer_ns >= _MOSTLY * parked_ns
+def _headline(model: Model, limit: Limit, claims: dict[Claim, int], name: str) -> tuple[str, str, list[Remedy]]:
+    """Return the headline, whose the limit is, and what to do."""
+    what, run = ("calls", "run") if limit.most > 1 else ("call", "runs")
+    place, kept = place_of(model, claims), is_kept(model, limit, claims)
+    where = f"in {place}" if place else "for their turn"
+    own = f"The limit is in {subject(model)}, which sends no more"
+    if limit.refused:
+        own = f"{limit.refused:,} connections to it failed: the limit may be its own"
+    headline = f"Requests wait {where}: at most {limit.number} {what} to {brief(name)} {run} at a time"
+    remedies = [raising(limit, name)]
+    if kept and limit.most == 1:
+        headline = f"Requests wait for a lock that is held over each call to {brief(name)}"
+        own = "The thread that has the lock waits for the answer"
+        remedies = [
+            fix("make the call without the lock (hand it to a thread of its own by a queue), or make it shorter")
+        ]
+    elif kept and not limit.is_of_connections:
+        headline += f", {about(limit.call.whole.typical_ns())} each" if limit.is_of_slow_peer else ""
+        own += ": whoever has what the others wait for keeps it during the call"
+        gives = f"what {place} gives" if place else "what others wait for"
+        back = f"do not keep {gives} during calls to {brief(name)}: give it back before, or have more of it"
+        remedies = [fix(back), *remedies]
+    return headline, own, remedies
 
 
 def _evidence(limit: Limit) -> Evidence:
