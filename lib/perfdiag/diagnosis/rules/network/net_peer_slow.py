@@ -19,6 +19,7 @@ from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure, show_other_end
 from perfdiag.diagnosis.evidence.network.peer_judgement import judged
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits, waits_for
+from perfdiag.diagnosis.evidence.network.said_once import said_once
 from perfdiag.diagnosis.evidence.network.servers_on_this_host import on_this_host
 from perfdiag.diagnosis.evidence.network.slow_clients import tells_of_requests
 from perfdiag.diagnosis.evidence.network.turns import with_limit
@@ -101,10 +102,13 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     large = _large(model, mine.values())
     small = _small(mine.values(), large)
     found = 0
+    of_threads: list[tuple[str, Finding]] = []
     for group in [*large, *([small] if worth(model, total_ns(small)) else [])]:
+        finding, key = _peer_finding(model, connections, group), group[0].key
+        of_threads.append((key, finding if finding.inside else with_limit(model, finding, key)))
+    for finding in said_once(of_threads, outstanding(model)):
         found += 1
-        finding = _peer_finding(model, connections, group)
-        yield finding if finding.inside else with_limit(model, finding, group[0].key)
+        yield finding
     if tells_of_requests(model):
         clients = [row for row in clients if row.account != "net.receive" or connections.asked(row.key)]
     if worth(model, total_ns(clients)):
@@ -113,9 +117,6 @@ def peer_slow(model: Model) -> Iterable[Outcome]:
     if model.host and worth(model, total_ns(here)):
         found += 1
         yield on_this_host(model, here)
-    for finding in outstanding(model):
-        found += 1
-        yield finding
     if not found:
         yield fine(model, "NET-PEER-SLOW", "waiting for peers", *ACCOUNTS)
 
