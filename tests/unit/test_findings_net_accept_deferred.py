@@ -25,7 +25,7 @@ def test_clients_that_wait_for_the_server_to_speak_first() -> None:
     """HAProxy with defer-accept stood before a database: its clients took 1,019 ms, and it was not the slow part."""
     found = finding(listening(40, 41), ID)
     assert found.severity is Severity.WARNING and not found.claims
-    assert found.headline == "40 new connections waited a second or more for data before accept()"
+    assert found.headline == "TCP_DEFER_ACCEPT held back 40 new connections for a second or more"
     assert "port 3306" in found.claim
 
 

@@ -25,11 +25,11 @@ def slow_peer(name: str, waits: int = 20, *, ended: bool = True) -> Finding:
 def test_who_waits_for_a_peer_is_named() -> None:
     """A shop waited for exim4, which waited for its smarthost; that was told as the shop's own call."""
     found = slow_peer("exim4")
-    assert found.headline.endswith("; exim4 waits for that"), found.headline
+    assert found.headline.endswith("; exim4 (a child process) waits for it"), found.headline
     assert "89 % of it is exim4's, of which 1 process ended in the window" in found.evidence[-1].text
 
 
 @pytest.mark.parametrize(("name", "waits", "ended"), [("php", 20, True), ("exim4", 5, True), ("cache-main", 20, False)])
 def test_who_waits_itself_is_no_news(name: str, waits: int, ended: bool) -> None:
     """Its own workers have its name, or stay; and of several programs none is named."""
-    assert "waits for that" not in slow_peer(name, waits, ended=ended).headline
+    assert "a child process" not in slow_peer(name, waits, ended=ended).headline

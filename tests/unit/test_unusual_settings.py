@@ -291,7 +291,7 @@ def test_the_target_and_its_groups() -> None:
     few = reading(key="task:neighbour", account="runq.busy").fact(
         "/proc/100/status", "Name:\tapp\nCpus_allowed_list:\t0\n"
     )
-    assert told(few.model()) == ["The target may use 1 CPU of 4"]
+    assert told(few.model()) == ["The target is allowed on 1 CPU of 4 only"]
     computing = Builder(window="10 s").thread("app", cpu_user="8 s")
     text = "Name:\tapp\nSeccomp_filters:\t2\nSpeculation_Store_Bypass:\tthread force mitigated\n"
     assert told(computing.fact("/proc/100/status", text).model()) == [

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.common.units import give_or_take, plural
-from perfdiag.diagnosis.rule import EvidenceKind, Mechanism
+from perfdiag.diagnosis.rule import Confidence, EvidenceKind, Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import COLUMNS, ESSENTIAL, HEADING, Block, Chunk, Page, Section, clip
 from perfdiag.report.contract import Finding, Remedy, Report
@@ -216,7 +216,7 @@ def _whole_ns(report: Report) -> int:
 def is_remedied(report: Report, fault: Finding) -> bool:
     """Return whether the remedy of a fault stands below the problem; if the cause is unknown, that of a known one."""
     if report.verdict.status == CANNOT_TELL:
-        return says(" ".join(report.verdict.sentences), fault)
+        return fault.confidence != Confidence.LOW.value and says(" ".join(report.verdict.sentences), fault)
     return report.verdict.status in FAULTS
 
 

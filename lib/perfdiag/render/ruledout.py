@@ -48,7 +48,7 @@ def in_words(report: Report, page: Page, label: str, lines: int = 2, subjects: b
         return []
     named, missing = ruled_out(report) if subjects else [], sum(not item.matters for item in report.not_measured)
     where = f"in {report.target.comm}: " if report.target.pid else ""  # and nowhere else
-    behind = plural(len(report.checked), "check") + (f" passed, {missing} could not be made" if missing else "")
+    behind = plural(len(report.checked), "check") + (f" passed, {missing} could not run" if missing else "")
     for shown in range(len(named), -1, -1):
         text = f"{where}{', '.join(named[:shown])} ({behind}: --full)" if shown else f"{behind} (--full)"
         found = page.wrapped(text, first=label)

@@ -41,7 +41,7 @@ def _on_program(model: Model, finding: Finding, leaders: Mapping[int, str], own:
     if comm in own or not ended or not ns or ns < _MOST * by_name.total():
         return finding
     text = f"{percent(ns / by_name.total())} of it is {name}'s, of which {plural(ended, 'process')} ended in the window"
-    headline = f"{finding.headline}; {name} waits for that"
+    headline = f"{finding.headline}; {name} (a child process) waits for it"
     return replace(
         finding,
         headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,

@@ -39,8 +39,8 @@ def _scheduling(model: Model) -> Iterator[Unusual]:
         yield Unusual(f"{who} is SCHED_IDLE", "it runs when nobody else wants to", f"chrt -p {pid}", ns)
     allowed, online = allowed_cpus(model), model.header.host.cpus_online
     if allowed and online and len(allowed) < online:
-        text = f"{who} may use {plural(len(allowed), 'CPU')} of {online}"
-        yield Unusual(text, "it waits for these, whether or not others are idle", "taskset -cp PID", ns)
+        text = f"{who} is allowed on {plural(len(allowed), 'CPU')} of {online} only"
+        yield Unusual(text, "it waits there even while others are idle", "taskset -cp PID", ns)
     own = own_pids(model)
     idle = [line for line in model.disk_users if line.pid in own and line.io_class == "idle"]
     if idle:

@@ -17,13 +17,15 @@ def outstanding_calls(model: Model) -> list[str]:
         resent = sent_again(model, most)
         lost = f", and {plural(resent, 'segment')} to it were sent again" if resent else ""
         return [
-            f"They may wait for calls to {most.object}: {most.line.unanswered:,} of {_number(most):,} got no"
+            f"Requests may wait for calls to {most.object}: {most.line.unanswered:,} of {_number(most):,} got no"
             f" answer{lost}."
         ]
     part = share(min(1.0, most.line.busy_ns / model.window_ns))
+    requests = sum(each.line.count for each in model.exchanges if each.served)
+    times = f", {_number(most) / requests:.0f} for each of them" if _number(most) >= 2 * requests > 0 else ""
     return [
-        f"They may wait for {_number(most):,} calls to {most.object}: its answers take {about(most.median_ns or 0)},"
-        f" and for {part} of the window one was outstanding."
+        f"Requests may wait for calls to {most.object}{times}: answers take {about(most.median_ns or 0)}, and one was"
+        f" outstanding for {part} of the window."
     ]
 
 

@@ -33,10 +33,11 @@ def crowd_work(model: Model, crowd: Crowd) -> CrowdWork:
 
 
 def _of_program(model: Model, crowd: Crowd) -> CrowdWork:
+    """Return the program that most of their CPU time goes to; that it is the target itself is no news."""
     by_name = sums_by_key((plain(each.comm), on_cpu_ns(each)) for each in crowd.threads)
     name, ns = max(by_name.items(), key=lambda item: item[1], default=("", 0))
     share = ns / max(1, by_name.total())
-    if share < _MOST:
+    if share < _MOST or name in {plain(target.comm) for target in model.header.targets}:
         return CrowdWork("", need_less(model))
     ended = sum(each.processes for each in crowd.threads if each.exited and plain(each.comm) == name)
     again = [fix(f"start {name} less often ({ended} ended in the window)")] if ended > crowd.runnable else []

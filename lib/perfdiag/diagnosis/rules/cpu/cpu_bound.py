@@ -153,12 +153,12 @@ def _where(collects: bool, main: MainWork | None, samples: CpuSamples) -> str:
 
 
 def _largest(hottest: Sequence[Hot]) -> str:
-    """Return the function that stands out though it is not most of the samples, with its part."""
+    """Return the function that stands out though it is not most of the samples."""
     first = hottest[0] if hottest and hottest[0].nameless_of is None else None
     if first is None or first.part.share - first.part.error < cpu_policy.shared_out_share:
         return ""
     alone = all(2 * each.part.count <= first.part.count for each in hottest[1:])
-    return f", {percent(first.part.share)} of it in {first.name}" if alone else ""
+    return f", above all in {first.name}" if alone else ""
 
 
 def _threads(model: Model) -> list[Evidence]:

@@ -47,7 +47,7 @@ def accept_deferred(model: Model) -> Iterable[Outcome]:
     yield conclude(
         model,
         {},
-        headline=f"{plural(kept, 'new connection')} waited a second or more for data before accept()",
+        headline=f"TCP_DEFER_ACCEPT held back {plural(kept, 'new connection')} for a second or more",
         claim=f"{plural(kept, 'connection')} of this network namespace had to wait a second or more before accept(), as"
         f" the client had sent nothing yet; {subject(model)} listens on port {ports}.",
         mechanism=Mechanism.LIMIT,
@@ -55,7 +55,7 @@ def accept_deferred(model: Model) -> Iterable[Outcome]:
         doubts=["the counters are of all sockets of the network namespace"],
         evidence=[
             Evidence(
-                f"{plural(deferred, 'handshake')} ended without data, {repeated:,} answers to a SYN were sent again",
+                f"{plural(deferred, 'handshake')} completed without data, {repeated:,} SYN-ACKs were sent again",
                 float(kept),
                 "count",
                 "/proc/PID/net/netstat",
@@ -63,8 +63,8 @@ def accept_deferred(model: Model) -> Iterable[Outcome]:
         ],
         remedies=[
             fix(
-                "take TCP_DEFER_ACCEPT off the socket where clients wait for the server to speak first: defer-accept"
-                " of HAProxy's bind, deferred of nginx's listen, AcceptFilter of Apache"
+                "turn TCP_DEFER_ACCEPT off on this socket, whose clients wait for the server to speak first (HAProxy:"
+                " defer-accept of its bind line; nginx: deferred of listen; Apache: AcceptFilter)"
             ),
         ],
         alternatives=["clients connect ahead of time and send nothing", "the socket is another process's"],

@@ -29,9 +29,9 @@ _KINDS = (
     Kind(
         "parallel workers",
         ("BgWorker", "ExecuteGather", "Hash", "MessageQueue", "Parallel", "AppendReady"),
-        "have small statements run without workers, whose start and end take longer than they: parallel_setup_cost,"
-        " parallel_tuple_cost and min_parallel_table_scan_size at their defaults, or"
-        " SET max_parallel_workers_per_gather = 0",
+        "stop small statements from using parallel workers, whose start and end take longer than the statement: reset"
+        " parallel_setup_cost, parallel_tuple_cost and min_parallel_table_scan_size to their defaults, or SET"
+        " max_parallel_workers_per_gather = 0",
     ),
     Kind(
         "a synchronous standby",

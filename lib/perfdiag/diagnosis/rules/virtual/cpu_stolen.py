@@ -61,9 +61,8 @@ def stolen(model: Model) -> Iterable[Outcome]:
             ],
             remedies=[
                 fix(
-                    "ask the host's operator for this guest's ready time (or CPU credits); move it to a less crowded"
-                    " host or"
-                    " to dedicated CPUs"
+                    "ask the host's operator about this guest's steal (CPU ready time), or check its CPU credits; move"
+                    " it to a less crowded host or to dedicated CPUs"
                 ),
                 fix("give the guests of that host fewer virtual CPUs than it has real ones"),
             ],
