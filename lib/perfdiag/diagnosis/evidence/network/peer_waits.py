@@ -108,16 +108,17 @@ class PeerWaits:
         waits are round trips of making these."""
         many = not self.slow and self.connects >= network_policy.connections_anew
         few_calls = self.connects * network_policy.calls_of_connection >= (self.answers or 0) > 0
-        return many and few_calls and self._costs_connections
+        return many and few_calls and self._connecting_is_felt
 
     @property
-    def _costs_connections(self) -> bool:
-        """Whether making connections can take a good part of the waits; where the round trip is unknown, who knows."""
+    def _connecting_is_felt(self) -> bool:
+        """Whether making connections can take a good part of the waits; True if the round trip is unknown."""
         if self.round_trip_ns is None:
             return True
-        waits_ns = sum(row.distribution.sum_ns for row in self.rows if row.account == "net.connect")
-        trips_ns = self.connects * network_policy.round_trips_of_connection * self.round_trip_ns
-        return waits_ns + trips_ns >= network_policy.connections_share * self.waits.sum_ns
+        connecting_ns = sum(row.distribution.sum_ns for row in self.rows if row.account == "net.connect")
+        trips = network_policy.round_trips_of_connection - bool(connecting_ns)  # TCP's own are in these waits
+        trips_ns = self.connects * trips * self.round_trip_ns
+        return connecting_ns + trips_ns >= network_policy.connections_share * self.waits.sum_ns
 
     @property
     def beyond(self) -> float:

@@ -3,23 +3,25 @@
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import brief, fix
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 
-REFUSED = "Icmp.InDestUnreachs"  # "port unreachable" comes back for each question
+REFUSED = "Icmp.InDestUnreachs"  # "port unreachable" comes back for each question; of all of the namespace's
 
 
-def nobody_listens(model: Model, name: str, lookups: Exchange | None) -> Finding | None:
-    """Return the finding on a name server that refuses all questions; None where it answers some, or loses them.
+def nobody_listens(model: Model, name: str, lookups: Exchange | None, waited_ns: int) -> Finding | None:
+    """Return the finding on a name server that refuses all questions; None where it answers some or loses them, so that
+    threads wait for it (`waited_ns`).
 
     The C library then asks the next server, or gives up, without any delay: what is felt are errors, not time.
     """
-    if lookups is None or lookups.whole.count or not lookups.line.unanswered:
+    if lookups is None or lookups.whole.count or lookups.line.retries or waited_ns:
         return None
     asked, refused = lookups.line.unanswered, model.facts.network_delta(REFUSED) or 0
-    if refused < asked:
+    if asked < network_policy.failed_connects_alone or refused < asked:
         return None
     text = f"{plural(asked, 'look-up')} without an answer, {refused:,} messages that something cannot be reached"
     return conclude(

@@ -112,7 +112,7 @@ def dns_slow(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each name server that holds the target up."""
     said = 0
     for each in _servers(model):
-        if refused := nobody_listens(model, each.name, each.lookups):
+        if refused := nobody_listens(model, each.name, each.lookups, each.waited_ns):
             said += 1
             yield refused
             continue
