@@ -77,6 +77,17 @@ def test_a_large_answer_that_comes_piece_by_piece_is_waited_for(rtt_us: int, byt
     assert bool(builder.model().ns("net.receive")) is told
 
 
+def test_one_long_wait_beside_many_pieces_is_for_news() -> None:
+    """It was 1 of 41 waits, and six of seven seconds."""
+    builder = Builder(window="10 s").thread("job", cpu_user="100 ms")
+    builder.row("net.receive", PEER, durations={"29 ms": 40, "6 s": 1}).socket(
+        PEER, rtt_us=30_000, minimum_rtt_us=30_000
+    )
+    builder.line(exchange(5, 5 * 30 * MS, object=PEER, direction="connected", bytes_in=1_500_000))
+    builder.line(latency([30 * MS] * 5, object=PEER, direction="connected"))
+    assert not builder.model().ns("net.receive")
+
+
 def test_the_rest_of_a_long_answer_belongs_to_it() -> None:
     assert waiting(50, 110).ns("net.receive") == 9_900_000_000
 

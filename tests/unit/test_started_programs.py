@@ -26,7 +26,7 @@ def test_who_waits_for_a_peer_is_named() -> None:
     """A shop waited for exim4, which waited for its smarthost; that was told as the shop's own call."""
     found = slow_peer("exim4")
     assert found.headline.endswith("; exim4 (a child process) waits for it"), found.headline
-    assert "89 % of it is exim4's, of which 1 process ended in the window" in found.evidence[-1].text
+    assert "exim4 has 89 % of net.receive; 1 process of that name ended in the window" in found.evidence[-1].text
 
 
 @pytest.mark.parametrize(("name", "waits", "ended"), [("php", 20, True), ("exim4", 5, True), ("cache-main", 20, False)])

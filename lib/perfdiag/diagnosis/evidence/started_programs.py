@@ -1,4 +1,4 @@
-"""The program that a fault falls on, where the target starts it for its work: who waits is not who was asked about."""
+"""The program that a fault falls on, where the target starts it for its work, and waits for it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,6 +8,7 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_HEADLINE
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
 from perfdiag.diagnosis.significance import percent, plain
+from perfdiag.model.ledger.thread_totals import UNLISTED
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording.accounts import OF_CPUS
@@ -29,6 +30,11 @@ def _program(thread: ThreadLedger, leaders: Mapping[int, str]) -> str:
     return leaders.get(thread.pid, thread.comm) if thread.tid else thread.comm
 
 
+def _ended(thread: ThreadLedger) -> int:
+    """Return how many processes ended: the first thread of each is its process."""
+    return (thread.processes or int(thread.tid == thread.pid)) if thread.exited else 0
+
+
 def _on_program(model: Model, finding: Finding, leaders: Mapping[int, str], own: set[str]) -> Finding:
     claimed = sums_by_key((account_of(claim), ns) for claim, ns in finding.claims.items())
     account = max(claimed, key=lambda name: claimed[name], default="")
@@ -37,10 +43,13 @@ def _on_program(model: Model, finding: Finding, leaders: Mapping[int, str], own:
     by_name = sums_by_key((_program(each, leaders), each.ns(account)) for each in model.threads)
     comm, ns = max(by_name.items(), key=lambda item: item[1], default=("", 0))
     name = plain(comm)
-    ended = sum(max(1, each.processes) for each in model.threads if each.exited and _program(each, leaders) == comm)
-    if comm in own or not ended or not ns or ns < _MOST * by_name.total():
+    ended = sum(_ended(each) for each in model.threads if _program(each, leaders) == comm)
+    if comm in own or comm == UNLISTED or not ended or ns < _MOST * by_name.total():
         return finding
-    text = f"{percent(ns / by_name.total())} of it is {name}'s, of which {plural(ended, 'process')} ended in the window"
+    if claimed[account] < _MOST * model.ns(account):  # the rest may be others'
+        return finding
+    part = f"{name} has {percent(ns / by_name.total())} of {account}"
+    text = f"{part}; {plural(ended, 'process')} of that name ended in the window"
     headline = f"{finding.headline}; {name} (a child process) waits for it"
     return replace(
         finding,

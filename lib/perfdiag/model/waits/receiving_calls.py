@@ -49,7 +49,7 @@ class Receiving:
         details: Collection[schema.Detail],
         stacks: Collection[schema.Stack],
         exchanges: Collection[schema.Exchange] = (),
-        sockets: Iterable[schema.Socket] = (),
+        sockets: Collection[schema.Socket] = (),
         window_ns: int = 0,
         idle_pipes: Collection[tuple[int, str]] = (),
         turns: Collection[str] = (),
@@ -58,7 +58,6 @@ class Receiving:
         self._idle_pipes, self._turns, self._for_work = idle_pipes, turns, calls_for_work
         self._fifos = _of_fifos(stacks, {line.pid for line in threads if line.state == "alive"})
         waited = sums_by_key((detail.object, detail.sum_ns) for detail in details if detail.account in FROM_PEERS)
-        sockets = list(sockets)
         self._unasked = _owing_nothing(waited, exchanges, window_ns) - _asking_anew(exchanges)
         self._unasked -= _flowing(waited, exchanges, details, sockets)
         self._unasked |= _ended_by_time(waited, details)
@@ -151,22 +150,23 @@ def _flowing(
     details: Iterable[schema.Detail],
     sockets: Iterable[schema.Socket],
 ) -> frozenset[str]:
-    """Return the peers whose large answers come piece by piece, as windows allow: most waits are as long as a round
-    trip, which news that nobody asked for comes after by chance only."""
+    """Return the peers whose large answers come piece by piece, as windows allow: most of the time is in waits of about
+    a round trip, which news that nobody asked for comes after by chance only."""
     large = {line.object for line in exchanges if line.count and line.bytes_in >= LARGE_BYTES * line.count}
     trips = {line.object: line.minimum_rtt_us * 1000 for line in sockets if line.object in large}
     paced: Counter[str] = Counter()
     for line in details:
         trip_ns = trips.get(line.object, 0)
         if line.account in FROM_PEERS and trip_ns >= LEAST_TRIP_NS:
-            paced[line.object] += round(_about(trip_ns, line) * line.sum_ns)
+            paced[line.object] += min(line.sum_ns, _least_ns_about(trip_ns, line))
     return frozenset(peer for peer, ns in paced.items() if ns > PACED * waited.get(peer, 0))
 
 
-def _about(trip_ns: int, line: schema.Detail) -> float:
-    """Return which part of waits lasted half of that time to twice as long."""
+def _least_ns_about(trip_ns: int, line: schema.Detail) -> int:
+    """Return how long the waits in the buckets from half of that time to twice as long were together, each taken for
+    as long as the trip or the longest of its bucket, whichever is less."""
     edges = ((edges_ns(index), count) for index, count in line.buckets)
-    return sum(count for (low, high), count in edges if 2 * high > trip_ns and low < 2 * trip_ns) / max(1, line.count)
+    return sum(min(high, trip_ns) * count for (low, high), count in edges if 2 * high > trip_ns and low < 2 * trip_ns)
 
 
 def _ended_by_time(waited: Mapping[str, int], details: Iterable[schema.Detail]) -> frozenset[str]:
