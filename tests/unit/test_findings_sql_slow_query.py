@@ -221,6 +221,10 @@ def test_a_long_statement_is_shortened_in_the_headline() -> None:
         ("SELECT id, name FROM stops ORDER BY id LIMIT ? OFFSET ?", "SELECT ... FROM stops ORDER ... LIMIT ? OFFSET ?"),
         ("UPDATE accounts SET balance = ? WHERE account_id = ?", "UPDATE accounts ... WHERE account_id = ?"),
         ("DELETE FROM sessions WHERE expires_at < ? AND id > ?", "DELETE FROM sessions WHERE ... < ? AND id > ?"),
+        (
+            "UPDATE customer_orders SET a = ?, b = ? WHERE customer_id = ? AND order_id = ?",
+            "UPDATE customer_orders ... AND order_id = ?",
+        ),
         ("COPY documents (body) FROM STDIN", "COPY documents (body) FROM STDIN"),
         ("x" * 49, "x" * 43 + " ..."),
     ],

@@ -21,7 +21,7 @@ _MANY_OF_MYSQL = (
 )
 _BLOCKERS = "find out who holds it: pg_blocking_pids() and pg_stat_activity"
 _BLOCKERS_OF_MYSQL = "find out who holds it: SHOW ENGINE INNODB STATUS, sys.innodb_lock_waits"
-_LIMITS = "make the statement cheaper, or raise the limit: SHOW statement_timeout, idle_in_transaction_session_timeout"
+_LIMITS = "make the statement cheaper, or raise the limit: SHOW statement_timeout"
 _CREDENTIALS = "give it credentials that are valid, and allowed to ask for this"
 _SPACE = "see how much room is left: df, and the server's limits"
 _START = "find out in the server's log why it is down, and when it was ready"
@@ -44,6 +44,11 @@ _KNOWN: Mapping[str, tuple[str, str, str]] = {
         "let the server decide: INSERT ... ON CONFLICT DO NOTHING, or make keys that differ",
     ),
     "25006": ("read-only transaction", "it is a replica, or was told to be read only", "write to the primary server"),
+    "25P03": (
+        "idle in transaction",
+        "the session was idle in a transaction for longer than it may",
+        "commit before the client does anything else: idle_in_transaction_session_timeout",
+    ),
     "25P02": ("failed transaction", "a statement before it in the transaction failed", _SEE_LOG),
     "1040": ("too many connections", "the server has as many connections as it may have", _MANY_OF_MYSQL),
     "1203": ("too many connections", "the user has as many connections as it may have", _MANY_OF_MYSQL),
@@ -66,7 +71,7 @@ _CLASSES: Mapping[str, tuple[str, str, str]] = {
     "42": ("error in the statement", "the statement is wrong, or not allowed", _SEE_LOG),
     "53": ("insufficient resources", "the server is at a limit", _SEE_LOG),
     "55": ("not in the right state", "what is asked for is in use, or not ready", _BLOCKERS),
-    "57": ("intervention", "an operator or a timeout ended it", _START),
+    "57": ("intervention", "an operator or a timeout ended it", _SEE_LOG),
     "58": ("system error", "the server's host fails", _SEE_LOG),
     "XX": ("internal error", "the server fails", _SEE_LOG),
 }

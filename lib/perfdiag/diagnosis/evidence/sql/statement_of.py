@@ -42,7 +42,7 @@ def in_short(statement: str) -> str:
         return statement
     end = statement[-_OF_END:].partition(" ")[2]
     room = LONGEST_STATEMENT - len(end) - len(" ... ")
-    begin = statement[: room + 1].rpartition(" ")[0]
+    begin = statement[: room + 1].rpartition(" ")[0].removesuffix(" ...")
     if len(begin) < room // 2:
         begin = statement[:room]
     return f"{begin} ... {end}" if end else f"{begin} ..."

@@ -8,8 +8,9 @@ from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.fix_checks import time_under
 from perfdiag.diagnosis.evidence.session_waits import EVENTS, Said, said, sessions
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Outcome, rule
-from perfdiag.diagnosis.significance import duration, fix, little, together, top, total_ns, waits, worth
+from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.rule import Finding, Mechanism, Outcome, rule
+from perfdiag.diagnosis.significance import duration, fix, little, together, top, total_ns, waits
 from perfdiag.model.model import Model
 from perfdiag.model.waits.postgres_wait_names import IPC
 
@@ -17,7 +18,7 @@ ID = "SQL-SERVER-WAIT"
 
 
 @dataclass(frozen=True)
-class Kind:
+class _Awaited:
     """Waits with the same remedy; how their names begin is from PostgreSQL's manual, "Wait Events of Type IPC"."""
 
     whom: str
@@ -26,26 +27,28 @@ class Kind:
 
 
 _KINDS = (
-    Kind(
+    _Awaited(
         "parallel workers",
         ("BgWorker", "ExecuteGather", "Hash", "MessageQueue", "Parallel", "AppendReady"),
-        "stop small statements from using parallel workers, whose start and end take longer than the statement: reset"
-        " parallel_setup_cost, parallel_tuple_cost and min_parallel_table_scan_size to their defaults, or SET"
+        "stop small statements from using parallel workers, whose start and end take longer than the statement: if"
+        " parallel_setup_cost, parallel_tuple_cost or min_parallel_table_scan_size were lowered, reset them; or SET"
         " max_parallel_workers_per_gather = 0",
     ),
-    Kind(
+    _Awaited(
         "a synchronous standby",
         ("SyncRep",),
         "see why it confirms late: SELECT application_name, write_lag, flush_lag, replay_lag FROM pg_stat_replication;"
         " where the last commits may be lost, SET synchronous_commit = local",
     ),
-    Kind(
+    _Awaited(
         "a checkpoint",
         ("Checkpoint",),
-        "let checkpoints come by time, not by command: who asks for them, as backups do",
+        "find who runs CHECKPOINT, as backups do: checkpoints_req of pg_stat_bgwriter counts them",
     ),
 )
-_OTHERS = Kind("other processes of the server", (), "see for whom: SELECT pid, wait_event, query FROM pg_stat_activity")
+_OTHERS = _Awaited(
+    "other processes of the server", (), "see for whom: SELECT pid, wait_event, query FROM pg_stat_activity"
+)
 
 
 @rule(
@@ -64,19 +67,24 @@ _OTHERS = Kind("other processes of the server", (), "see for whom: SELECT pid, w
 def server_wait(model: Model) -> Iterable[Outcome]:
     """Yield one finding for each kind that takes enough of the time of requests."""
     time = model.request_time
-    kinds = _by_kind(model) if time and time.accounts.get(EVENTS) else {}
-    found = [_finding(model, kind, waits) for kind, waits in kinds.items() if worth(model, _ns(waits))]
-    yield from found
-    if not found:
+    in_requests_ns = time.accounts.get(EVENTS, 0) if time else 0
+    kinds = _by_kind(model) if in_requests_ns else {}
+    whole_ns = max(in_requests_ns, sum(map(_ns, kinds.values())))  # none of it twice
+    large = {
+        kind: found for kind, found in kinds.items() if time and _ns(found) >= general_policy.worth_share * time.ns
+    }
+    for kind, found in large.items():
+        yield _finding(model, kind, found, _ns(found) / whole_ns)
+    if not large:
         yield little(model, ID, "waits for other processes of a database server", sum(map(_ns, kinds.values())))
 
 
-def _ns(waits: Sequence[Said]) -> int:
-    return total_ns([each.row for each in waits])
+def _ns(found: Sequence[Said]) -> int:
+    return total_ns([each.row for each in found])
 
 
-def _by_kind(model: Model) -> dict[Kind, list[Said]]:
-    kinds: dict[Kind, list[Said]] = {}
+def _by_kind(model: Model) -> dict[_Awaited, list[Said]]:
+    kinds: dict[_Awaited, list[Said]] = {}
     for each in said(model):
         if each.wait.class_ == IPC and each.row.account == EVENTS and each.row.pid in sessions(model):
             name = each.wait.name
@@ -85,26 +93,20 @@ def _by_kind(model: Model) -> dict[Kind, list[Said]]:
     return kinds
 
 
-def _claimed_ns(model: Model, ns: int) -> int:
-    """Return what they are of all waits for events, most of which are not in requests: their part of those that are."""
-    in_requests = model.request_time.accounts[EVENTS] if model.request_time else 0
-    return round(min(1.0, ns / in_requests) * model.ns(EVENTS)) if in_requests else 0
-
-
-def _finding(model: Model, kind: Kind, found: Sequence[Said]) -> Finding:
+def _finding(model: Model, kind: _Awaited, found: Sequence[Said], part: float) -> Finding:
+    """Return the finding on waits of a kind, which are a `part` of the waits for events that are in requests."""
     rows = [each.row for each in found]
     ns = total_ns(rows)
     by_name = sums_by_key((each.wait.text, each.row.distribution.sum_ns) for each in found)
     return conclude(
         model,
-        {EVENTS: _claimed_ns(model, ns)},
+        {EVENTS: round(part * model.ns(EVENTS))},
         headline=f"Statements wait for {kind.whom}",
         claim=f"{plural(len({row.pid for row in rows}), 'session')} waited {duration(ns)} for {kind.whom}:"
         f" {top(by_name)}.",
         mechanism=Mechanism.BUSY,
         evidence=[
             waits(together(rows), f"waits for {kind.whom}", "wait event"),
-            Evidence(f"{top(by_name)} of these waits", float(ns), "ns", "wait event"),
         ],
         remedies=[fix(kind.remedy)],
         alternatives=["these processes do what the statement needs, and wait for CPUs or disks themselves"],
