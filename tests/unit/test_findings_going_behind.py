@@ -53,8 +53,8 @@ def test_a_control_group_that_runs_only_while_no_other_wants_to_is_told_so() -> 
     found = finding(known, "CPU-CONTENTION")
     assert found.headline.endswith(f"; cpu.idle of {GROUP} is 1"), found.headline
     assert (found.remedies[0].text, found.remedies[0].undo) == (
-        f"echo 0 >{GROUP}/cpu.idle",
-        f"echo 1 >{GROUP}/cpu.idle",
+        f"echo 0 > {GROUP}/cpu.idle",
+        f"echo 1 > {GROUP}/cpu.idle",
     )
 
 

@@ -86,6 +86,8 @@ void knobs_thin_stacks(struct recorder *recorder, uint32_t one_of)
 {
 	struct knobs *knobs = &recorder->skeleton->bss->knobs;
 
+	if (!recorder->stacks_one_of) /* none is taken any more */
+		return;
 	knobs->all_stacks = 0;
 	knobs->tick_stride = one_of ? knobs->tick_stride / recorder->stacks_one_of * one_of : UINT32_MAX;
 	recorder->stacks_one_of = one_of;

@@ -42,7 +42,7 @@ class DeviceLayer:
 QUEUE_SETTINGS = (
     QueueSetting(
         "queue/wbt_lat_usec",
-        unset_or_at_least(1000, "2000 or 75000"),
+        unset_or_at_least(1000, "2000 or 75000", set_back="-1"),  # the kernel chooses one of the two
         _WRITES,
         "writes go to the disk one at a time (writeback throttling)",
     ),

@@ -57,14 +57,15 @@ def at_least(least: int, usually: str = "", field: int = 0) -> Departure:
     return Departure(departure, "" if field else _value(usually or str(least)))
 
 
-def unset_or_at_least(least: int, usually: str) -> Departure:
-    """Zero means that another setting counts; other numbers are usual from this one on."""
+def unset_or_at_least(least: int, usually: str, set_back: str = "") -> Departure:
+    """Zero means that another setting counts, or none; other numbers are usual from this one on.  What sets it back is
+    the first usual value where nothing else is given."""
 
     def departure(text: str) -> str:
         value = number(text)
         return "" if not value or value >= least else f"is {value} (usually {usually})"
 
-    return Departure(departure, _value(usually))
+    return Departure(departure, set_back or _value(usually))
 
 
 def span_at_least(least: int, usually: str) -> Departure:

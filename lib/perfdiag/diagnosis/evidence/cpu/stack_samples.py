@@ -21,7 +21,8 @@ from perfdiag.recording import schema
 # The probes of evidence from samples: functions they stand in, and what for.
 FUNCTIONS, PURPOSES = "stack samples", "stack samples, by purpose"
 
-_UNKNOWN = ("unknown code", None)  # of a stack without frames
+UNKNOWN_CODE = "unknown code"  # of a stack without frames
+_UNKNOWN = (UNKNOWN_CODE, None)
 
 # The accounts whose time the samples stand for: the tick also hits interrupts.
 SAMPLED = ("cpu.user", "cpu.kernel", "cpu.irq")

@@ -63,6 +63,7 @@ def meaning_of(call: str, error: int) -> tuple[str, str]:
 
 
 STRICT = "vm/overcommit_memory", "2"  # a sysctl, and its value: memory is promised up to a limit only
+PROMISE_MEMORY = frozenset({"brk", "clone", "clone3", "fork", "mmap", "mremap", "vfork"})
 # ENOMEM where that is set: proc(5), and Documentation/mm/overcommit-accounting.rst.
 NOT_PROMISED = (
     "no more memory may be promised, as vm.overcommit_memory is 2",

@@ -100,7 +100,8 @@ def _call(model: Model, line: schema.FailedCall) -> Failure:
     call, error = call_of(line), call_errors.name_of(line.error)
     why, remedy = call_errors.meaning_of(call, line.error)
     setting, strict = call_errors.STRICT
-    if line.error == errno.ENOMEM and model.facts.sysctl(setting) == strict:
+    promises = line.error == errno.ENOMEM and call in call_errors.PROMISE_MEMORY
+    if promises and model.facts.sysctl(setting) == strict:
         why, remedy = call_errors.NOT_PROMISED
     what = printable(line.file) or line.object.partition(" (inode ")[0]
     of = f"{call}() of {brief(what)}" if what else f"{call}()"

@@ -72,7 +72,7 @@ _UNKNOWN = Subject(
 
 # The first match from the innermost function outwards decides: nearer functions took the lock.
 _SUBJECTS: tuple[tuple[tuple[str, ...], Subject], ...] = (
-    (("xfs_buf_lock", "xfs_buf_find_lock", "__lock_buffer", "btrfs_tree_lock", "btrfs_tree_read_lock"), _METADATA),
+    (("xfs_buf_lock", "xfs_buf_find_lock", "btrfs_tree_lock", "btrfs_tree_read_lock"), _METADATA),
     (
         (
             "lock_mm_and_find_vma",

@@ -7,7 +7,7 @@ from perfdiag.diagnosis.evidence.cpu.cheaper import cheaper
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
 from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, functions_evidence
+from perfdiag.diagnosis.evidence.cpu.stack_samples import UNKNOWN_CODE, CpuSamples, Hot, functions_evidence
 from perfdiag.diagnosis.evidence.cpu.time_split import sample_limits, split_error, split_limit
 from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.requests.cheaper_commands import fewer_commands
@@ -55,7 +55,7 @@ def bound(model: Model) -> Iterable[Outcome]:
     share, whole = max((of_busy, "busy time"), (model.share_of_requests("cpu.user"), "request time"))
     error, news = split_error(model), mostly_unasked(model)
     all_cpu = max(share, model.share_of_requests(*CPU) if news else 0.0)  # sending is in the kernel
-    most = all_cpu >= cpu_policy.bound_share or _is_most_but_for_lack(model, share) or _is_one_spot(model, share)
+    most = all_cpu >= cpu_policy.bound_share or _is_most_but_for_lack(model, of_busy) or _is_one_spot(model, share)
     if not most or not worth(model, ns):
         cpu = model.ns(*CPU)
         text = f"own code {duration(ns)}, {percent(of_busy)} of busy time"
@@ -66,11 +66,15 @@ def bound(model: Model) -> Iterable[Outcome]:
     yield _finding(model, ns, f"{percent(share)} of its {whole}", error, news)
 
 
-def _is_most_but_for_lack(model: Model, share: float) -> bool:
-    """Return whether a good part of the time is own code, and most of what is left without that in which it lacked a
-    CPU to run it: there is the less of that the less it computes."""
-    lacking = max(model.share(*LACKING_CPU), model.share_of_requests(*LACKING_CPU))
-    return share >= max(cpu_policy.bound_in_one_share, cpu_policy.bound_share * (1 - lacking))
+def _is_most_but_for_lack(model: Model, of_busy: float) -> bool:
+    """Return whether a good part of busy time, or of requests', is own code, and most of what is left of that without
+    the time in which it lacked a CPU: there is the less of that the less it computes."""
+    parts = [
+        (of_busy, model.share(*LACKING_CPU)),
+        (model.share_of_requests("cpu.user"), model.share_of_requests(*LACKING_CPU)),
+    ]
+    good, most = cpu_policy.bound_in_one_share, cpu_policy.bound_share
+    return any(own >= max(good, most * (1 - lacking)) for own, lacking in parts)
 
 
 def _is_one_spot(model: Model, share: float) -> bool:
@@ -155,7 +159,7 @@ def _where(collects: bool, main: MainWork | None, samples: CpuSamples) -> str:
 def _largest(hottest: Sequence[Hot]) -> str:
     """Return the function that stands out though it is not most of the samples."""
     first = hottest[0] if hottest and hottest[0].nameless_of is None else None
-    if first is None or first.part.share - first.part.error < cpu_policy.shared_out_share:
+    if first is None or first.name == UNKNOWN_CODE or first.part.share - first.part.error < cpu_policy.shared_out_share:
         return ""
     alone = all(2 * each.part.count <= first.part.count for each in hottest[1:])
     return f", above all in {first.name}" if alone else ""

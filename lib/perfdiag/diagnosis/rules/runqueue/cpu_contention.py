@@ -1,10 +1,8 @@
 """CPU-CONTENTION: threads wait for a CPU used by other processes."""
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.common.text import printable
 from perfdiag.common.units import first_of
 from perfdiag.diagnosis.evidence.cpu.main_work import need_less
 from perfdiag.diagnosis.evidence.cpu_affinity import widened_affinity
@@ -31,6 +29,7 @@ from perfdiag.diagnosis.evidence.target import (
     idle_class,
     idle_group,
     niced,
+    setting,
     subject,
     yielding,
 )
@@ -236,8 +235,7 @@ def _remedies(model: Model, rows: list[Row], inferred_ns: int) -> list[Remedy]:
         if not group
     ][:1]
     if group := idle_group(model):
-        file = shlex.quote(f"{printable(group)}/cpu.idle")
-        found.append(attempt(f"echo 0 >{file}", f"echo 1 >{file}", "1"))
+        found.append(setting(f"{group}/cpu.idle", "0", "1"))
     found += [_niced(model, pid, nice) for pid, nice in (yielding(model) or perhaps_yielding(model)).items()][:1]
     parts = _by_comm(rows)
     whole = sum(parts.values()) + inferred_ns
