@@ -170,8 +170,8 @@ class _Deltas:
         return difference(self.begin.number(name), self.end.number(name)) if self.begin else None
 
     def ns(self, name: str) -> int | None:
-        """Return how long all threads were stopped: a stop that began before the first reading counts whole when it
-        ends. The clock of a virtual machine has a frequency of its own."""
+        """Return how far a counter of time went, at most the time between the readings: a stop that began before the
+        first counts whole when it ends. The clock of a virtual machine has a frequency of its own."""
         ticks, per_second = self.count(name), self.end.number("sun.os.hrt.frequency")
         if self.begin is None or ticks is None or not per_second:
             return None

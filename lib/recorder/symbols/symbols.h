@@ -44,8 +44,8 @@ struct user_address {
 	pid_t pid;
 	uint64_t address;
 	bool return_address; /* look up address - 1: a call may be a function's last instruction */
-	bool only_code; /* from a stack scan: leave name NULL unless it lies inside a known function, not at its start */
-	char *name;	/* result: "function (module)" or "0x1234 (module)", freed by the caller; NULL: unknown */
+	bool only_code; /* from a stack scan: leave name NULL unless it lies inside a function, of a file not at its start */
+	char *name; /* result: "function (module)" or "0x1234 (module)", freed by the caller; NULL: unknown */
 	enum symbol_lack lack; /* result, but for only_code */
 };
 

@@ -31,17 +31,17 @@ def subject(model: Model, *, begin: bool = False) -> str:
     return name.capitalize() if begin else name
 
 
-def who_computes(model: Model) -> str:
-    """Return the command that has most of the CPU time, as a sentence begins: of a script that starts programs, the one
-    that works; "The target" where several do."""
+def who_computes(model: Model, *, begin: bool = True) -> str:
+    """Return the command that has most of the CPU time: of a script that starts programs, the one that works; "the
+    target" where several do, with a capital letter where it begins a sentence."""
     if model.host is not None:
-        return subject(model, begin=True)
+        return subject(model, begin=begin)
     if sum(thread.processes for thread in model.threads) <= 1 and len(model.header.targets) == 1:
         return plain(named(model.header.targets[0].comm, model.header.targets[0].pid))
     by_name = sums_by_key((thread.comm, thread.ns(*CPU)) for thread in model.threads)
     name, ns = by_name.most_common(1)[0] if by_name else ("", 0)
     most = ns >= cpu_policy.one_command_share * sum(by_name.values()) > 0
-    return plain(name) if most and name != UNLISTED else subject(model, begin=True)
+    return plain(name) if most and name != UNLISTED else subject(model, begin=begin)
 
 
 def again(model: Model, *more: str) -> str:

@@ -49,12 +49,12 @@ def outweighs(profile: Finding, fault: Finding) -> bool:
     return fault.share < MINOR <= profile.share and profile.claimed_ns >= 2 * fault.taken_ns
 
 
-def lacks_cpu(fault: Finding) -> bool:
+def is_lack_of_cpu(fault: Finding) -> bool:
     """Return whether all that a fault takes is time without a CPU."""
     return bool(fault.claims) and all(account_of(claim) in LACKING_CPU for claim in fault.claims)
 
 
-RETRIED = "CALL-RETRIED"
+RETRIED, OVERSUBSCRIBED = "CALL-RETRIED", "CPU-OVERSUBSCRIBED"
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,10 @@ class Situation:
 
     @property
     def needs(self) -> list[Finding]:
-        """For what it needs a CPU where it lacks one: what makes less of that makes less of the fault, too."""
-        if not self.timed or not all(map(lacks_cpu, self.causes)):
+        """What it computes, where all that is wrong is a lack of CPU and no cause says what for: less computing makes
+        less of the fault, too."""
+        told = any(each.id == OVERSUBSCRIBED for each in self.causes)
+        if not self.timed or told or not all(map(is_lack_of_cpu, self.causes)):
             return []
         computing = (each for each in self.diagnosis.findings if each.id in (OWN, KERNEL) and each.share >= MINOR)
         return [each for each in computing if each.severity is Severity.INFO][:1]

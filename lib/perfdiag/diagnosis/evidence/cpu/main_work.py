@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.cpu import kernel_work
 from perfdiag.diagnosis.evidence.cpu.call_path import cpu_path, path_evidence
 from perfdiag.diagnosis.evidence.cpu.stack_samples import FUNCTIONS, CpuSamples, Part
-from perfdiag.diagnosis.evidence.target import CPU, subject, who_computes
+from perfdiag.diagnosis.evidence.target import CPU, who_computes
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind, Remedy
 from perfdiag.diagnosis.significance import fix, percent, worth
@@ -65,7 +65,6 @@ def need_less(model: Model) -> list[Remedy]:
     found = main_work(model, CpuSamples(model)) if worth(model, model.ns(*CPU)) else None
     if found is None:
         return []
-    who = who_computes(model)
-    who = subject(model) if who == subject(model, begin=True) else who
     share = percent(found.part.share)
+    who = who_computes(model, begin=False)
     return [fix(f"let {who} compute less: {share} of its {found.samples} samples are {found.where}")]

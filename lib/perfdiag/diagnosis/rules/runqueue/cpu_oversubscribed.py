@@ -21,7 +21,7 @@ from perfdiag.diagnosis.evidence.runqueue.competition import (
     what_is_missing,
 )
 from perfdiag.diagnosis.evidence.runqueue.crowd import Crowd, are_many_processes, bound_threads, crowd_of
-from perfdiag.diagnosis.evidence.runqueue.crowd_work import crowd_work
+from perfdiag.diagnosis.evidence.runqueue.crowd_work import CrowdWork, crowd_work
 from perfdiag.diagnosis.evidence.runqueue.handovers import ID, handovers
 from perfdiag.diagnosis.evidence.runqueue.short_threads import short_threads
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import most_behind_own_ns, on_cpu_ns
@@ -105,10 +105,11 @@ def _finding(
     said = f" ({duration(inferred_ns)} inferred)" if inferred_ns > ns / 10 else ""
     mostly = f"{duration(inferred_ns)} is inferred from own CPU time: the running threads are unknown"
     who, brief = "processes" if are_many_processes(crowd) else "threads", short_threads(model)
+    work = crowd_work(model, crowd)
     return conclude(
         model,
         claims(wanted),
-        headline=brief.headline(crowd.cpus) if brief else _headline(model, crowd, who),
+        headline=brief.headline(crowd.cpus) if brief else _headline(model, crowd, who, work.text),
         claim=(
             f"{subject(model, begin=True)}'s {who} waited {duration(ns)}{said} for CPUs used by each other: on average"
             f" {crowd.runnable:.1f} were runnable on {plural(crowd.cpus, 'CPU')}."
@@ -129,16 +130,15 @@ def _finding(
             *host(model),
             *_bound(model, crowd),
         ],
-        remedies=[*([brief.remedy] if brief else []), *_remedies(model, crowd)],
+        remedies=[*([brief.remedy] if brief else []), *_remedies(model, crowd, work)],
         alternatives=["all threads wake at once, in bursts"],
         verify=time_under(model, "runq.busy"),
         returns=_returns(crowd),
     )
 
 
-def _headline(model: Model, crowd: Crowd, who: str) -> str:
+def _headline(model: Model, crowd: Crowd, who: str, work: str) -> str:
     if crowd.exceeds:
-        work = crowd_work(model, crowd).text
         competing = f"On average {crowd.runnable:.1f} own {who} compete for {plural(crowd.cpus, 'CPU')}"
         return f"{competing}: {work}" if work else competing
     return f"Own {who} compete for {crowd.cpus} of {plural(model.cpus_online, 'CPU')}: their affinity allows no more"
@@ -243,7 +243,7 @@ def _bound(model: Model, crowd: Crowd) -> list[Evidence]:
     ]
 
 
-def _remedies(model: Model, crowd: Crowd) -> list[Remedy]:
+def _remedies(model: Model, crowd: Crowd, work: CrowdWork) -> list[Remedy]:
     bound = bound_threads(model, crowd)
     wider = next((remedy for thread in bound if (remedy := widened_affinity(model, thread))), widened_affinity(model))
     if are_many_processes(crowd):
@@ -256,7 +256,6 @@ def _remedies(model: Model, crowd: Crowd) -> list[Remedy]:
             f"run as many worker threads as CPUs ({crowd.cpus}): pool size, GOMAXPROCS, OMP_NUM_THREADS,"
             " -XX:ActiveProcessorCount; or add CPUs"
         )
-    work = crowd_work(model, crowd)
     if wider:
         return [wider, *work.remedies, fix(advice)]
     return [*work.remedies, fix(advice)] if work.text else [fix(advice), *work.remedies]
