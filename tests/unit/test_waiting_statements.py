@@ -39,7 +39,7 @@ def test_the_statement_that_waits_for_a_session_is_told(text: str, short: str, l
     builder.line(statement(400, 40 * MS, 0, server="mariadb", name=text, accounts=parts))
     builder.line(statement(400, MS, 0, server="mariadb", name="COMMIT", accounts=[]))
     found = next(each for each in diagnose(builder.model()).findings if each.id == IDLE)
-    assert found.headline.endswith(f" waits for its client; {short} waits"), found.headline
+    assert found.headline.endswith(f" waits for its client; statements wait for that: {short}"), found.headline
     assert found.evidence[-1].text.endswith(f"of it in {text}")
     assert len(found.remedies) == 1 + bool(locks)
     assert all(locks in each.text and LOCKS_ALL in each.text for each in found.remedies[1:])

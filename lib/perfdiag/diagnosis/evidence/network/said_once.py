@@ -23,5 +23,4 @@ def _both(waits: Finding, calls: Finding) -> Finding:
 
 
 def _says_the_same(waits: Finding, calls: Finding) -> bool:
-    same = (waits.severity, waits.mechanism, waits.inside) == (calls.severity, calls.mechanism, calls.inside)
-    return same and calls.headline.startswith(waits.headline)
+    return (waits.severity, waits.mechanism, waits.inside) == (calls.severity, calls.mechanism, calls.inside)

@@ -7,8 +7,7 @@ from perfdiag.diagnosis.rule import Evidence, Finding
 from perfdiag.diagnosis.significance import fix
 
 ID = "SQL-IDLE-IN-TRANSACTION"
-_STATEMENTS = "; statements wait for that"
-_LONGEST = 130  # characters of the headline, which says who keeps the lock and who waits for it
+_LONGEST = 150  # characters of the headline, which says who keeps the lock and who waits for it
 _OF_INNODB = ("mariadb", "mysql")
 # What locks rows by a condition. InnoDB locks what it reads on the way to them: "Locks Set by Different SQL Statements
 # in InnoDB" in MySQL's manual.
@@ -19,7 +18,7 @@ _LOCKS_ROWS = re.compile(
 
 def with_waiting(finding: Finding, statement: str, short: str, server: str, shown: Evidence) -> Finding:
     """Return the finding with the statement that waits, and with what that may lock itself."""
-    headline = f"{finding.headline.removesuffix(_STATEMENTS)}; {short} waits"
+    headline = f"{finding.headline}: {short}"
     remedies = list(finding.remedies)
     if server in _OF_INNODB and (locks := _LOCKS_ROWS.match(statement)):
         verb, does = (locks[1].upper(), "changes") if locks[1] else ("SELECT", "returns")
