@@ -252,6 +252,7 @@ def test_ranking(model: Model, findings: list[Finding], rules: dict[str, Rule]) 
 # The registered rules, and running them
 
 
+@pytest.mark.timeout(240)  # 40 s of CPU time on a quiet machine
 def test_the_shares_of_every_fixture_make_a_hundred_percent() -> None:
     models = recorded().models.values()
     assert len(models) > 100
