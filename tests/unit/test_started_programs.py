@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from perfdiag.diagnosis.engine import diagnose
+from perfdiag.diagnosis.evidence.started_programs import with_programs
 from perfdiag.diagnosis.rule import Finding
 
 from unit.support import Builder
@@ -33,3 +36,11 @@ def test_who_waits_for_a_peer_is_named() -> None:
 def test_who_waits_itself_is_no_news(name: str, waits: int, ended: bool) -> None:
     """Its own workers have its name, or stay; and of several programs none is named."""
     assert "a child process" not in slow_peer(name, waits, ended=ended).headline
+
+
+def test_time_that_no_thread_has_is_nobodys() -> None:
+    """Of requests that nobody has read no thread has any: the share of none was divided by zero."""
+    builder = Builder(comm="php").thread("exim4", pid=200, tid=200, cpu_user="1 s", exited=True)
+    builder.thread("php", cpu_user="5 s")
+    fault = replace(slow_peer("exim4"), claims={"request.queued": 1_000}, headline="Requests wait")
+    assert with_programs(builder.model(), [fault]) == [fault]

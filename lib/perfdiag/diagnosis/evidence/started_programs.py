@@ -44,7 +44,7 @@ def _on_program(model: Model, finding: Finding, leaders: Mapping[int, str], own:
     comm, ns = max(by_name.items(), key=lambda item: item[1], default=("", 0))
     name = plain(comm)
     ended = sum(_ended(each) for each in model.threads if _program(each, leaders) == comm)
-    if comm in own or comm == UNLISTED or not ended or ns < _MOST * by_name.total():
+    if comm in own or comm == UNLISTED or not ended or not ns or ns < _MOST * by_name.total():
         return finding
     if claimed[account] < _MOST * model.ns(account):  # the rest may be others'
         return finding
