@@ -40,7 +40,7 @@ def test_who_waits_itself_is_no_news(name: str, waits: int, ended: bool) -> None
 
 def test_time_that_no_thread_has_is_nobodys() -> None:
     """Of requests that nobody has read no thread has any: the share of none was divided by zero."""
-    builder = Builder(comm="php").thread("exim4", pid=200, tid=200, cpu_user="1 s", exited=True)
-    builder.thread("php", pid=300, tid=300, cpu_user="5 s")
+    builder = Builder(comm="php").thread("exim4", pid=200, tid=200, cpu_user="1 s")
+    builder.thread("exim4", pid=201, tid=201, cpu_user="1 s", exited=True)
     fault = replace(slow_peer("exim4"), claims={"request.queued": 1_000}, headline="Requests wait")
     assert with_programs(builder.model(), [fault]) == [fault]
