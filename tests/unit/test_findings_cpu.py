@@ -1,21 +1,15 @@
-"""CPU-BOUND, CPU-KERNEL-HEAVY, CPU-SINGLE-THREAD: what the target's own running is made of."""
+"""CPU-BOUND: the target's own code, and whose functions it is in."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
-from perfdiag.diagnosis.evidence.cpu.time_split import split_error
 from perfdiag.diagnosis.rule import Confidence, Severity
-from perfdiag.facts.host_facts import Process
-from perfdiag.model.model import Model
 from perfdiag.recording.schema import NO_TIME_LOST
 
 from unit.support import Builder
-from unit.support.judging import check, finding, knowing, outcomes, silence
-from unit.support.known import blank
+from unit.support.judging import check, finding
 
 COMPRESS = ["deflate_slow (libz.so.1)", "compress (app)"]
 
@@ -27,9 +21,6 @@ def computing(samples: int = 400, other: int = 100) -> Builder:
     if other:
         builder.stack("cpu", user=["parse (app)"], count=other)
     return builder
-
-
-# CPU-BOUND
 
 
 @pytest.mark.parametrize(
@@ -181,211 +172,3 @@ def test_samples_inside_reclaim_are_not_the_targets_code() -> None:
 def test_no_sample_of_a_function_still_allows_for_three_in_n() -> None:
     samples = CpuSamples(computing(300, 0).model())
     assert samples.part(lambda stack: False) == Part(0.0, 0.01, 0)
-
-
-# CPU-KERNEL-HEAVY
-
-
-def in_kernel(
-    kernel: str = "6 s", user: str = "2 s", functions: tuple[str, ...] = ("vfs_read", "ksys_read"), count: int = 400
-) -> Builder:
-    builder = Builder().thread("worker", cpu_user=user, cpu_kernel=kernel)
-    return builder.stack("cpu", "cpu.kernel", kernel=list(functions), count=count) if count else builder
-
-
-def test_a_busy_kernel_is_profile_and_says_what_for() -> None:
-    found = finding(in_kernel().model(), "CPU-KERNEL-HEAVY")
-    assert found.severity is Severity.INFO
-    assert "75 %" in found.claim
-    assert "100 %" in found.evidence[1].text and "1 %" in found.evidence[1].text
-    assert dict(found.claims) == {"cpu.kernel": 6_000_000_000}
-
-
-def test_work_of_several_kinds_is_told_with_their_parts() -> None:
-    """ "looking up file names (70 %)" stood for 44 % of them: the rest was the log that each line opened."""
-    builder = in_kernel(functions=("do_sys_openat2",), count=180).stack(
-        "cpu", "cpu.kernel", kernel=["vfs_write"], count=140
-    )
-    found = finding(
-        builder.stack("cpu", "cpu.kernel", kernel=["__x64_sys_close"], count=80).model(), "CPU-KERNEL-HEAVY"
-    )
-    parts = "looking up file names 45 %, files 35 %, closing descriptors 20 %"
-    assert found.headline.endswith(f"is busy in the kernel: {parts}")
-
-
-def test_a_tracer_is_no_profile_of_the_target() -> None:
-    """A probe was left on a hot function: 94 % in the kernel were "no problem"."""
-    found = finding(in_kernel(functions=("irqentry_exit_to_user_mode", "asm_exc_int3")).model(), "CPU-KERNEL-HEAVY")
-    assert found.severity is Severity.WARNING and "breakpoints of a tracer" in found.headline
-    assert "bpftool perf list" in found.remedies[0].text
-
-
-def test_work_of_no_known_kind_is_named_by_its_system_call() -> None:
-    model = in_kernel(functions=("chacha_permute", "get_random_bytes_user", "__x64_sys_getrandom")).model()
-    assert "getrandom()" in finding(model, "CPU-KERNEL-HEAVY").claim
-
-
-def test_own_code_dominates_below_two_fifths() -> None:
-    assert check(in_kernel("3 s", "5 s").model(), "CPU-KERNEL-HEAVY").number == pytest.approx(3 / 8)
-
-
-@pytest.mark.parametrize(("waits", "large"), [("1 s", True), ("9 s", False)])
-def test_most_of_next_to_no_cpu_time_is_not_large(waits: str, large: bool) -> None:
-    """60 ms of 1.06 s are worth a line, of 9.06 s they are not."""
-    assert check(in_kernel("60 ms", "0 ns").thread("b", disk_read=waits).model(), "CPU-KERNEL-HEAVY").large is large
-
-
-def test_waiting_for_each_other_in_kernel_locks_is_a_fault() -> None:
-    model = (
-        in_kernel("4 s", "5 s", ("native_queued_spin_lock_slowpath", "_raw_spin_lock", "futex_wake"), 120)
-        .stack("cpu", user=["work (app)"], count=280)
-        .model()
-    )
-    found = finding(model, "CPU-KERNEL-HEAVY")
-    assert found.severity is Severity.WARNING
-    assert found.claims["cpu.kernel"] == pytest.approx(0.3 * 9e9)
-    assert found.evidence[0].error
-
-
-def test_the_two_ends_of_a_pipe_that_take_turns_are_no_contention() -> None:
-    """tar wrote 900 MiB/s for wc: "use fewer threads on the same file", a report said, as the mutex of the pipe is held
-    while either end copies."""
-    spins = ("mutex_spin_on_owner", "__mutex_lock", "anon_pipe_read", "vfs_read")
-    found = finding(in_kernel("4 s", "5 s", spins, 120).model(), "CPU-KERNEL-HEAVY")
-    assert found.severity is Severity.INFO and "pipes and local sockets" in found.headline
-
-
-def test_a_little_spinning_in_kernel_locks_is_none() -> None:
-    model = (
-        in_kernel("1 s", "8 s", ("native_queued_spin_lock_slowpath",), 40)
-        .stack("cpu", user=["work (app)"], count=360)
-        .model()
-    )
-    assert check(model, "CPU-KERNEL-HEAVY").number < 0.4
-
-
-def unsplit(model: Model, error: float | None) -> Model:
-    return replace(model, threads=[replace(thread, cpu_split_error=error) for thread in model.threads])
-
-
-def test_too_few_ticks_cannot_tell_user_from_kernel() -> None:
-    model = unsplit(in_kernel("2500 ms", "5 s", count=0).model(), 0.3)
-    assert "too few ticks" in silence(model, "CPU-KERNEL-HEAVY").reason
-    sure = unsplit(in_kernel("2500 ms", "5 s", count=0).model(), 0.02)
-    assert check(sure, "CPU-KERNEL-HEAVY").number == pytest.approx(1 / 3)
-
-
-def test_threads_without_ticks_know_nothing_of_the_split() -> None:
-    assert split_error(unsplit(computing().model(), None)) == 0.5
-    found = finding(unsplit(in_kernel().model(), None), "CPU-KERNEL-HEAVY")
-    assert found.confidence is not Confidence.HIGH
-
-
-def test_time_that_no_tick_divides_is_not_said_to_be_own_code() -> None:
-    little = Builder().thread("a", cpu_user="17 ms", disk_read="3 s").model()
-    assert check(unsplit(little, 0.3), "CPU-BOUND").text == "own code 17.0 ms, 1 % of busy time"
-    for error in (0.6, 1.0):
-        model = unsplit(little, error)
-        assert "17.0 ms" in check(model, "CPU-BOUND").text and "1 %" in check(model, "CPU-BOUND").text
-        assert "17.0 ms" in check(model, "CPU-KERNEL-HEAVY").text
-    assert finding(computing().model(), "CPU-BOUND")
-    assert finding(unsplit(computing().model(), 0.9), "CPU-BOUND")
-
-
-# CPU-SINGLE-THREAD
-
-
-def one_of_many(hot: str = "9700 ms", second: str = "1 s", cpus: int = 4) -> Builder:
-    builder = Builder(cpus=cpus).thread("main", cpu_user=hot)
-    builder.stack("cpu", user=["evaluate (app)"], count=500)
-    for _ in range(3):
-        builder.thread("worker", cpu_user=second)
-    return builder
-
-
-def test_one_full_thread_beside_idle_ones_is_the_limit() -> None:
-    found = finding(one_of_many().model(), "CPU-SINGLE-THREAD")
-    assert found.severity is Severity.INFO and "main runs 97 %" in found.claim
-    assert dict(found.claims) == {"cpu.user": 9_700_000_000}
-    assert any("evaluate (app)" in evidence.text for evidence in found.evidence)
-
-
-def test_a_full_thread_that_is_in_the_kernel_says_so_and_what_for() -> None:
-    """It read "this one thread is the limit" of one that was in getrandom() for 96 % of the time."""
-
-    def claim(user: str, kernel: str, samples: int = 400) -> str:
-        builder = Builder().thread("main", cpu_user=user, cpu_kernel=kernel)
-        frames = ["chacha_permute", "__x64_sys_getrandom", "do_syscall_64"]
-        builder.stack("cpu", "cpu.kernel", kernel=frames, count=samples).thread("worker", cpu_user="1 s")
-        return finding(builder.model(), "CPU-SINGLE-THREAD").claim
-
-    assert "97 %" in claim("300 ms", "9400 ms") and "getrandom()" in claim("300 ms", "9400 ms")
-    assert "97 %" in claim("300 ms", "9400 ms", 20)
-
-
-def test_the_poller_of_a_ring_limits_nobody() -> None:
-    """A server slept 20 ms over each request, and was told that the kernel's poller of its ring was the limit."""
-
-    def found(name: str, user: str) -> bool:
-        builder = Builder().thread("app", wait_timer="9 s").thread(name, tid=101, cpu_kernel="9700 ms", cpu_user=user)
-        return any(each.id == "CPU-SINGLE-THREAD" for each in diagnose(builder.model()).findings)
-
-    assert not found("iou-sqp-100", "0 ns")
-    assert found("iou-sqp-100", "100 ms") and found("worker", "0 ns")
-
-
-def test_samples_are_those_of_its_process_whichever_thread_was_met_first() -> None:
-    builder = Builder().thread("main", tid=100, cpu_user="9700 ms").thread("worker", tid=101, cpu_user="200 ms")
-    builder.thread("other", pid=200, cpu_user="200 ms").stack("cpu", user=["other (app)"], count=400)
-    builder.stack("cpu", user=["evaluate (app)"], count=500, pid=100, tid=101)
-    texts = [evidence.text for evidence in finding(builder.model(), "CPU-SINGLE-THREAD").evidence]
-    assert any("100 %" in text and "500" in text for text in texts)
-
-
-def test_it_is_a_fault_when_others_wait_for_it() -> None:
-    builder = Builder().thread("main", tid=100, cpu_user="9700 ms").thread("worker", cpu_user="200 ms")
-    builder.row("lock.futex", "futex:0x10", "8 s", count=800, waker_tid=100, waker_count=700)
-    found = finding(builder.model(), "CPU-SINGLE-THREAD")
-    assert found.severity is Severity.WARNING and "others wait for it" in found.claim
-
-
-def test_locks_that_somebody_else_released_prove_nothing() -> None:
-    builder = Builder().thread("main", tid=100, cpu_user="9700 ms").thread("worker", cpu_user="200 ms")
-    builder.row("lock.futex", "futex:0x10", "8 s", count=800, waker_tid=100, waker_count=300)
-    assert finding(builder.model(), "CPU-SINGLE-THREAD").severity is Severity.INFO
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        one_of_many("8500 ms").model(),
-        one_of_many(second="6 s").model(),
-        one_of_many(second="9800 ms").model(),
-        one_of_many(cpus=1).model(),
-    ],
-    ids=["has room", "others work too", "several full", "one CPU"],
-)
-def test_no_single_thread_is_the_limit(model: Model) -> None:
-    check(model, "CPU-SINGLE-THREAD")
-
-
-def test_a_program_with_one_thread_is_left_to_cpu_bound() -> None:
-    model = computing().model()
-    assert outcomes(model, "CPU-SINGLE-THREAD") == []
-    assert [found.id for found in diagnose(model).findings] == ["CPU-BOUND"]
-
-
-def test_affinity_to_one_cpu_leaves_no_room_for_more_threads() -> None:
-    pinned = blank(Process, pid=100, cpus_allowed="2")
-    check(knowing(one_of_many().model(), processes={100: pinned}), "CPU-SINGLE-THREAD")
-
-
-def test_threads_that_ended_cannot_be_told_apart() -> None:
-    model = Builder().thread("main", cpu_user="1 s").exited(threads=40, wall="9 s").model()
-    assert "ended" in silence(model, "CPU-SINGLE-THREAD").reason
-
-
-def test_it_supersedes_cpu_bound() -> None:
-    diagnosis = diagnose(one_of_many(second="10 ms").model())
-    assert [found.id for found in diagnosis.findings][:1] == ["CPU-SINGLE-THREAD"]
-    assert [found.id for found in diagnosis.superseded] == ["CPU-BOUND"]
