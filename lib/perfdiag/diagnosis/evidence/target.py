@@ -25,6 +25,12 @@ RUNNING = (*CPU, "vm.guest", "vm.exit")  # of virtual CPUs, too
 LACKING_CPU = ("runq.busy", "runq.throttled", "cpu.stolen")  # the less, the less it computes
 
 
+def is_most_but_for_lack(part: float, lacking: float) -> bool:
+    """Return whether computing is a good part of some time, and most of what is left of that without the part in which
+    the target lacked a CPU: there is the less of that the less it computes."""
+    return part >= max(cpu_policy.bound_in_one_share, cpu_policy.bound_share * (1 - lacking))
+
+
 def subject(model: Model, *, begin: bool = False) -> str:
     """Return what sentences are about, "the target" or "this host"; with a capital letter where it begins one."""
     name = "the target" if model.host is None else "this host"
@@ -155,9 +161,13 @@ def idle_class(model: Model) -> dict[int, str]:
 
 def idle_group(model: Model) -> str:
     """Return the control group of the target that runs only while no other wants to (cpu.idle), "" if none does."""
-    texts = model.facts.texts
-    idle = (each for each in model.facts.cpu_groups if texts.word_if_recorded(f"{each.path}/cpu.idle") == "1")
-    return next((each.path for each in idle if not is_shared(model, each)), "")
+    groups = model.facts.cpu_groups
+    return next((each.path for each in groups if is_idle_group(model, each) and not is_shared(model, each)), "")
+
+
+def is_idle_group(model: Model, group: CpuGroup) -> bool:
+    """Return whether a control group has cpu.idle."""
+    return model.facts.texts.word_if_recorded(f"{group.path}/cpu.idle") == "1"
 
 
 def counts_only_in(model: Model, pid: int) -> str:

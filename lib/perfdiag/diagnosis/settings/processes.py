@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from perfdiag.common.units import plural, size
 from perfdiag.diagnosis.evidence.disk.backing_disks import layers
 from perfdiag.diagnosis.evidence.memory.page_dirtiers import own_pids
-from perfdiag.diagnosis.evidence.target import allowed_cpus, idle_class, niced, subject
+from perfdiag.diagnosis.evidence.target import allowed_cpus, idle_class, is_idle_group, niced, subject
 from perfdiag.diagnosis.settings.unusual import CPU, DISK, RUN_QUEUE, Unusual, time_at, time_in, waited_for
 from perfdiag.diagnosis.significance import fix, plain
 from perfdiag.facts.texts import number
@@ -66,7 +66,7 @@ def _cpu_groups(model: Model) -> Iterator[Unusual]:
     for group in model.facts.cpu_groups:
         usual, path = USUAL_WEIGHT.get(group.version, 0), plain(group.path)
         file = "cpu.weight" if group.version == 2 else "cpu.shares"
-        idle = _of_group(model, group.path, "cpu.idle") == "1"  # its weight is 0 then, whatever it was
+        idle = is_idle_group(model, group)  # its weight is 0 then, whatever it was
         if group.weight is not None and group.weight < SMALL_WEIGHT * usual and group.depth and not idle:
             text = f"{file} of {path} is {group.weight} (usually {usual})"
             yield Unusual(text, "other groups get more of a CPU", f"{path}/{file}", ns)

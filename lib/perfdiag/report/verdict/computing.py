@@ -29,13 +29,13 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     first = next(iter(findings), None)
     if first is None or first.id not in (OWN, KERNEL, STATEMENT) or first.share < MOST:
         return ""
-    whole = "request time" if model.request_time else "busy time"
-    samples = of_serving(model)
-    where = _where(samples, kernel=first.id == KERNEL)
     news = mostly_unasked(model)
     listened = f" {news.told}." if news else ""
     if first.id == KERNEL and (both := computes_in_both(model)):
         return f"{both}{listened}"
+    whole = "request time" if model.request_time else "busy time"
+    samples = of_serving(model)
+    where = _where(samples, kernel=first.id == KERNEL)
     if first.id != OWN:  # its headline names the work, or the statement
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''}).{listened}"
     garbage = ", much of it garbage collection" if collection(model, samples) else ""

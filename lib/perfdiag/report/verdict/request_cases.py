@@ -146,7 +146,7 @@ class Requests(Situation):
     def larger(self) -> list[Finding]:
         """What takes more of that time than the first fault, and is none; or what needs the CPU that is lacking."""
         more = [each for each in self.profile if self.timed and each.claimed_ns > self.timed[0].claimed_ns]
-        return more or self.needs
+        return more or self.starved_work
 
 
 def _first(it: Requests) -> str:
@@ -170,7 +170,7 @@ def _unfollowed(it: Requests) -> list[str]:
 
 def _two(it: Requests) -> list[str]:
     which = _unfollowed(it) or (["Their order is within measurement error."] if it.untraced_ns > it.gap_ns else [])
-    return [_first(it), told_too(it.timed[1]), *map(told_too, it.needs), *which, *it.answers]
+    return [_first(it), told_too(it.timed[1]), *map(told_too, it.starved_work), *which, *it.answers]
 
 
 def _queued(it: Requests) -> list[str]:
@@ -237,7 +237,7 @@ CASES = (
         lambda it: [*it.profile, *it.minor],
     ),
     Case[Requests](
-        "there are two causes", lambda it: it.timed[1:], Kind.CAUSES, _two, lambda it: [*it.timed[:2], *it.needs]
+        "there are two causes", lambda it: it.timed[1:], Kind.CAUSES, _two, lambda it: [*it.timed[:2], *it.starved_work]
     ),
     Case[Requests](
         "there is one cause",

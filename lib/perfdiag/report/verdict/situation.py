@@ -152,7 +152,7 @@ class Situation:
         return [*first, *(each for each in rivals if each.share >= SECOND_CAUSE)]
 
     @property
-    def needs(self) -> list[Finding]:
+    def starved_work(self) -> list[Finding]:
         """What it computes, where all that is wrong is a lack of CPU and no cause says what for: less computing makes
         less of the fault, too."""
         told = any(each.id == OVERSUBSCRIBED for each in self.causes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from perfdiag.diagnosis.evidence.cpu.call_path import cpu_path
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.request_readers import request_readers
-from perfdiag.diagnosis.evidence.target import CPU, LACKING_CPU
+from perfdiag.diagnosis.evidence.target import CPU, LACKING_CPU, is_most_but_for_lack
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import fix, plain
@@ -48,7 +48,7 @@ def common_work(model: Model) -> CommonWork | None:
     share_of = model.share_of_requests if model.request_time else model.share
     both, waiting, lacking = share_of(*CPU), share_of(*_RUNNABLE), share_of("runq.waking", *LACKING_CPU)
     own, kernel = map(share_of, CPU)
-    if own >= _MOST or (kernel >= _MOST and own < _LEAST) or both < max(_LEAST, _MOST * (1 - lacking)):
+    if own >= _MOST or (kernel >= _MOST and own < _LEAST) or not is_most_but_for_lack(both, lacking):
         return None
     path = _path(of_serving(model))
     return CommonWork(path, both, waiting if waiting > _LEAST else 0.0) if path else None

@@ -9,7 +9,7 @@ from perfdiag.diagnosis.evidence.target import CPU, who_computes
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind, Remedy
 from perfdiag.diagnosis.significance import fix, percent, worth
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,15 @@ def _of_kernel(model: Model, samples: CpuSamples, kernel: int) -> MainWork | Non
     return MainWork(f"with {first.name}", first.part, "kernel", evidence, remedy)
 
 
+@once
+def all_work(model: Model) -> MainWork | None:
+    """Return what the whole target mostly computes."""
+    return main_work(model, CpuSamples(model))
+
+
 def need_less(model: Model) -> list[Remedy]:
     """Return how a target that lacks CPU time gets along with less; none if nothing stands out."""
-    found = main_work(model, CpuSamples(model)) if worth(model, model.ns(*CPU)) else None
+    found = all_work(model) if worth(model, model.ns(*CPU)) else None
     if found is None:
         return []
     share = percent(found.part.share)

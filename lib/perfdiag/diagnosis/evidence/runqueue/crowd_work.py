@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from perfdiag.common.by_key import sums_by_key
-from perfdiag.diagnosis.evidence.cpu.main_work import main_work, need_less
-from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
+from perfdiag.diagnosis.evidence.cpu.main_work import all_work, need_less
 from perfdiag.diagnosis.evidence.runqueue.crowd import Crowd, are_many_processes
 from perfdiag.diagnosis.evidence.runqueue.unknown_competitors import on_cpu_ns
 from perfdiag.diagnosis.rule import Remedy
@@ -26,7 +25,7 @@ def crowd_work(model: Model, crowd: Crowd) -> CrowdWork:
     """Return what most of their CPU time is: of many processes the program that has it, else a function."""
     if are_many_processes(crowd):
         return _of_program(model, crowd)
-    found = main_work(model, CpuSamples(model))
+    found = all_work(model)
     if found is None or found.part.share - found.part.error < _MOST:
         return CrowdWork("", need_less(model))
     return CrowdWork(f"{percent(found.part.share)} of {found.samples} samples are {found.where}", need_less(model))

@@ -13,7 +13,7 @@ from perfdiag.diagnosis.evidence.fix_checks import less
 from perfdiag.diagnosis.evidence.requests.cheaper_commands import fewer_commands
 from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
 from perfdiag.diagnosis.evidence.requests.unasked_sends import Unasked, mostly_unasked
-from perfdiag.diagnosis.evidence.target import CPU, LACKING_CPU, cpu_ns, subject, who_computes
+from perfdiag.diagnosis.evidence.target import CPU, LACKING_CPU, cpu_ns, is_most_but_for_lack, subject, who_computes
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import (
@@ -55,7 +55,7 @@ def bound(model: Model) -> Iterable[Outcome]:
     share, whole = max((of_busy, "busy time"), (model.share_of_requests("cpu.user"), "request time"))
     error, news = split_error(model), mostly_unasked(model)
     all_cpu = max(share, model.share_of_requests(*CPU) if news else 0.0)  # sending is in the kernel
-    most = all_cpu >= cpu_policy.bound_share or _is_most_but_for_lack(model, of_busy) or _is_one_spot(model, share)
+    most = all_cpu >= cpu_policy.bound_share or _is_most(model, of_busy) or _is_one_spot(model, share)
     if not most or not worth(model, ns):
         cpu = model.ns(*CPU)
         text = f"own code {duration(ns)}, {percent(of_busy)} of busy time"
@@ -66,15 +66,11 @@ def bound(model: Model) -> Iterable[Outcome]:
     yield _finding(model, ns, f"{percent(share)} of its {whole}", error, news)
 
 
-def _is_most_but_for_lack(model: Model, of_busy: float) -> bool:
-    """Return whether a good part of busy time, or of requests', is own code, and most of what is left of that without
-    the time in which it lacked a CPU: there is the less of that the less it computes."""
-    parts = [
-        (of_busy, model.share(*LACKING_CPU)),
-        (model.share_of_requests("cpu.user"), model.share_of_requests(*LACKING_CPU)),
-    ]
-    good, most = cpu_policy.bound_in_one_share, cpu_policy.bound_share
-    return any(own >= max(good, most * (1 - lacking)) for own, lacking in parts)
+def _is_most(model: Model, of_busy: float) -> bool:
+    """Return whether that holds of own code in busy time, or in that of requests."""
+    return is_most_but_for_lack(of_busy, model.share(*LACKING_CPU)) or is_most_but_for_lack(
+        model.share_of_requests("cpu.user"), model.share_of_requests(*LACKING_CPU)
+    )
 
 
 def _is_one_spot(model: Model, share: float) -> bool:
