@@ -1,13 +1,12 @@
 """Answers that are errors, after which threads sleep, in the words of a report."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from perfdiag.common.text import printable
 from perfdiag.diagnosis.evidence.idle.failure import Failure
 from perfdiag.diagnosis.evidence.requests import error_statuses
 from perfdiag.diagnosis.evidence.sql.sql_errors import STANDBY, server_of
-from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_HEADLINE
-from perfdiag.diagnosis.significance import brief, plain
+from perfdiag.diagnosis.significance import LONGEST_HEADLINE, brief, plain
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 
@@ -16,11 +15,12 @@ _LONGEST_NAMES = 50  # of a peer and what it is asked, in a headline
 
 def refusal(model: Model, line: schema.FailedCall) -> Failure:
     """Return that a peer answers with an error."""
-    return _of_statements(model, line) if server_of(line.status) else _of_named(model, line)
+    named = _of_named(model, line)
+    return _of_statements(line, named) if server_of(line.status) else named
 
 
 def _of_named(model: Model, line: schema.FailedCall) -> Failure:
-    status = error_statuses.name_of(printable(line.status))
+    status = _status(line)
     peer = brief(plain(line.object) or "a peer")
     asked = brief(plain(line.request) or "what it is asked")
     why, remedy = error_statuses.meaning_of(line.status)
@@ -40,26 +40,26 @@ def _of_named(model: Model, line: schema.FailedCall) -> Failure:
     )
 
 
-def _of_statements(model: Model, line: schema.FailedCall) -> Failure:
-    status, server = error_statuses.name_of(printable(line.status)), server_of(line.status)
-    why, remedy = error_statuses.meaning_of(line.status)
+def _of_statements(line: schema.FailedCall, named: Failure) -> Failure:
+    """Return the same of a server of SQL: what it was asked has no name."""
+    status, server = _status(line), server_of(line.status)
     sleepers = "threads sleep before they retry"
     peer = _place(server, line.object)
     if len(f"{peer} answers with {status}, and {sleepers}") > LONGEST_HEADLINE:
         peer = server
-    return Failure(
+    return replace(
+        named,
         now=f"{peer} answers with {status}",
         before=f"{peer} answered with {status}",
         short=f"{peer}: {status}",
         sleepers=sleepers,
-        such="such an answer",
-        why=f"{status}{_times(model, line)}: {why}",
-        remedy=remedy,
         fixed=f"no statement is answered with {status}",
-        expected=error_statuses.is_expected(line.status),
         standby=line.status in STANDBY,
-        hook="sockets",
     )
+
+
+def _status(line: schema.FailedCall) -> str:
+    return error_statuses.name_of(printable(line.status))
 
 
 def _place(server: str, object: str) -> str:
@@ -70,12 +70,9 @@ def _place(server: str, object: str) -> str:
 def _times(model: Model, line: schema.FailedCall) -> str:
     """Return " (12 of 14 answers)", as far as that is known."""
     peers = {each.line.object for each in model.exchanges if each.object == line.object and not each.served}
-    calls: Sequence[schema.NamedCall | schema.SqlCall] = [
-        each for each in model.named_calls if each.object in peers and each.name == line.request
-    ]
-    if server_of(line.status):
-        calls = [each for each in model.sql_calls if each.object in peers]
+    statements = [each.count for each in model.sql_calls if each.object in peers]
+    named = [each.count for each in model.named_calls if each.object in peers and each.name == line.request]
     errors = [each for each in model.answers if each.object in peers and each.name == line.request]
-    answered = sum(each.count for each in calls)
+    answered = sum(statements if server_of(line.status) else named)
     refused = sum(each.count for each in errors if each.status == line.status and each.direction == "connected")
     return f" ({min(refused, answered):,} of {answered:,} answers)" if refused and answered else ""

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.evidence.session_waits import LOCK, activity, wait_of
 from perfdiag.diagnosis.evidence.sql.deadlocks import Deadlock, deadlock_of
 from perfdiag.diagnosis.evidence.sql.idle_transactions import behind
 from perfdiag.diagnosis.evidence.sql.lock_roots import Root, root_of
+from perfdiag.diagnosis.evidence.sql.statement_work import MARIADB, MYSQL
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Remedy, Silence, rule
 from perfdiag.diagnosis.significance import (
@@ -29,7 +30,7 @@ from perfdiag.model.waits.postgres_waits import BUFFER_PIN, LWLOCK, ROW_LOCKS, T
 from perfdiag.recording.accounts import PARKED
 
 ID = "SQL-LOCK-WAIT"
-WITHOUT_EVENTS = ("mariadb", "mysql")  # these publish no word on what a session waits for
+WITHOUT_EVENTS = (MARIADB, MYSQL)  # these publish no word on what a session waits for
 
 
 @dataclass(frozen=True)

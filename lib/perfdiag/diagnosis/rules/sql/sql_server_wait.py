@@ -69,14 +69,13 @@ def server_wait(model: Model) -> Iterable[Outcome]:
     time = model.request_time
     in_requests_ns = time.accounts.get(EVENTS, 0) if time else 0
     kinds = _by_kind(model) if in_requests_ns else {}
-    whole_ns = max(in_requests_ns, sum(map(_ns, kinds.values())))  # none of it twice
-    large = {
-        kind: found for kind, found in kinds.items() if time and _ns(found) >= general_policy.worth_share * time.ns
-    }
+    all_ns = sum(map(_ns, kinds.values()))
+    least_ns = general_policy.worth_share * time.ns if time else 0.0
+    large = {kind: found for kind, found in kinds.items() if _ns(found) >= least_ns}
     for kind, found in large.items():
-        yield _finding(model, kind, found, _ns(found) / whole_ns)
+        yield _finding(model, kind, found, _ns(found) / max(in_requests_ns, all_ns))  # none of it twice
     if not large:
-        yield little(model, ID, "waits for other processes of a database server", sum(map(_ns, kinds.values())))
+        yield little(model, ID, "waits for other processes of a database server", all_ns)
 
 
 def _ns(found: Sequence[Said]) -> int:
@@ -105,9 +104,7 @@ def _finding(model: Model, kind: _Awaited, found: Sequence[Said], part: float) -
         claim=f"{plural(len({row.pid for row in rows}), 'session')} waited {duration(ns)} for {kind.whom}:"
         f" {top(by_name)}.",
         mechanism=Mechanism.BUSY,
-        evidence=[
-            waits(together(rows), f"waits for {kind.whom}", "wait event"),
-        ],
+        evidence=[waits(together(rows), f"waits for {kind.whom}", "wait event")],
         remedies=[fix(kind.remedy)],
         alternatives=["these processes do what the statement needs, and wait for CPUs or disks themselves"],
         verify=time_under(model, EVENTS),
