@@ -26,6 +26,7 @@ from perfdiag.recording import schema
 from perfdiag.recording.accounts import phrase_of
 from perfdiag.recording.distribution import Distribution, edges_ns, merged
 
+LONGEST_HEADLINE = 110  # characters, as a report has room for
 LONGEST_BRIEF = 40  # characters of a name in a headline of about 75
 
 _STEPS = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
@@ -216,6 +217,11 @@ def brief(name: str) -> str:
     return name if len(name) <= LONGEST_BRIEF else f"...{name[3 - LONGEST_BRIEF :]}"
 
 
+def with_room(headline: str, shorter: str, longest: int = LONGEST_HEADLINE) -> str:
+    """Return a headline if a report has room for it, else the shorter one."""
+    return headline if len(headline) <= longest else shorter
+
+
 def thread_of(model: Model, tid: int) -> ThreadLedger | None:
     """Return the ledger of a thread of the target, None when it is not one (or its row was folded)."""
     return _by_tid(model).get(tid)
@@ -270,6 +276,7 @@ __all__ = [
     "total_ns",
     "typical_ns",
     "waits",
+    "with_room",
     "without_rows",
     "worth",
 ]

@@ -34,6 +34,10 @@ class Listeners:
     own_namespace: bool  # all targets live in the recorder's network namespace
     complete: bool  # False: of a target that has ended, or has very many descriptors, there may be more
 
+    def enter(self, socket: Listener) -> str:
+        """Return the begin of a command that runs in the network namespace of one of them, "" where that is here."""
+        return "" if self.own_namespace else f"nsenter -t {socket.pids[0]} -n "
+
 
 def read_listeners(texts: Texts) -> Listeners | None:
     """Read those of all targets that could be asked at the end; None where none could."""

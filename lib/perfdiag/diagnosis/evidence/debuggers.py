@@ -68,6 +68,11 @@ def shown_pid(model: Model, process: int) -> str:
     return "PID" if has_ended(model) else str(process)
 
 
+def first_shown_pid(model: Model) -> str:
+    """Return the same of the first target."""
+    return shown_pid(model, _process(model, 0))
+
+
 def _tool(model: Model, process: int) -> str:
     """Return the tool of the runtime of a process, "" where it has none."""
     comms = {thread.comm for thread in model.threads_of(process) if thread.tid == process}

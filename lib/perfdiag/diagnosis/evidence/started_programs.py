@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_HEADLINE
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
-from perfdiag.diagnosis.significance import percent, plain
+from perfdiag.diagnosis.significance import percent, plain, with_room
 from perfdiag.model.ledger.thread_totals import UNLISTED
 from perfdiag.model.model import Model
 from perfdiag.model.thread_accounts import ThreadLedger
@@ -53,6 +52,6 @@ def _on_program(model: Model, finding: Finding, leaders: Mapping[int, str], own:
     headline = f"{finding.headline}; {name} (a child process) waits for it"
     return replace(
         finding,
-        headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,
+        headline=with_room(headline, finding.headline),
         evidence=[*finding.evidence, Evidence(text, ns / by_name.total(), "share", "ledger")],
     )

@@ -1,7 +1,7 @@
 """How computing gets cheaper: by what calls the hot code, where that is somebody else's."""
 
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot
-from perfdiag.diagnosis.evidence.debuggers import shown_pid
+from perfdiag.diagnosis.evidence.debuggers import first_shown_pid
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.model.model import Model
 from perfdiag.model.stacks.symbols import module_of, of_runtime, symbol_of
@@ -10,7 +10,7 @@ from perfdiag.model.stacks.symbols import module_of, of_runtime, symbol_of
 def cheaper(model: Model, samples: CpuSamples) -> str:
     """Return the remedy for hot code, or how to find it. A library is nothing that its user can make cheaper: what
     calls it is."""
-    pid = shown_pid(model, next((target.pid for target in model.header.targets), 0))
+    pid = first_shown_pid(model)
     if samples.count < cpu_policy.samples_for_function:
         return f"find the hot functions: perf top -p {pid}, or record longer (--duration 60)"
     spot = samples.hot_spot()

@@ -11,8 +11,7 @@ from perfdiag.diagnosis.evidence.debuggers import shown_pid
 from perfdiag.diagnosis.evidence.idle import call_errors
 from perfdiag.diagnosis.evidence.idle.failure import Failure
 from perfdiag.diagnosis.evidence.idle.refusals import refusal
-from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_HEADLINE
-from perfdiag.diagnosis.significance import brief, plain
+from perfdiag.diagnosis.significance import LONGEST_HEADLINE, brief, plain
 from perfdiag.model.model import Model
 from perfdiag.recording import schema
 

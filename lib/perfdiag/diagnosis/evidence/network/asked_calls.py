@@ -10,11 +10,10 @@ from perfdiag.common.by_key import groups_by_key, sums_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.requests.calls import by_peer
 from perfdiag.diagnosis.evidence.requests.error_statuses import name_of as status_name
-from perfdiag.diagnosis.evidence.sql.statement_of import LONGEST_HEADLINE
 from perfdiag.diagnosis.evidence.target import subject
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Claim, Evidence, Finding, Mechanism
-from perfdiag.diagnosis.significance import about, fix, plain
+from perfdiag.diagnosis.significance import about, fix, plain, with_room
 from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
 from perfdiag.model.requests.named_calls import NamedCall, named_calls
@@ -128,7 +127,7 @@ def _on_one(model: Model, finding: Finding, asked: Mapping[str, _Asked]) -> Find
     headline = f"{finding.headline}, asked for {most.title}"
     return replace(
         finding,
-        headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,
+        headline=with_room(headline, finding.headline),
         evidence=[*finding.evidence, Evidence(most.text, float(most.count), "count", "sockets")],
     )
 

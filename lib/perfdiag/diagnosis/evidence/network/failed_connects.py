@@ -1,7 +1,7 @@
 """Connects that fail at once, and cost time by the pause before another try."""
 
 from perfdiag.common.units import plural
-from perfdiag.diagnosis.evidence.debuggers import shown_pid
+from perfdiag.diagnosis.evidence.debuggers import first_shown_pid
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.idle.sleeps import sleeps_in
 from perfdiag.diagnosis.evidence.network.connect_attempts import ID, Connects
@@ -23,10 +23,6 @@ def failed_at_once(model: Model, connects: Connects) -> Outcome | None:
     if refused is None:
         return None
     return _before_pauses(model, connects) or _before_sleeps(model, connects) or refused
-
-
-def _pid(model: Model) -> str:
-    return shown_pid(model, next((target.pid for target in model.header.targets), 0))
 
 
 def _refused(connects: Connects) -> Check | None:
@@ -116,7 +112,8 @@ def _before_sleeps(model: Model, connects: Connects) -> Finding | None:
         evidence=[Evidence(text, float(failed), "count", "inet_sock_set_state")],
         remedies=[
             fix(
-                f"see the error: strace -f -e trace=connect -p {_pid(model)}; ECONNREFUSED: nobody listens there;"
+                f"see the error: strace -f -e trace=connect -p {first_shown_pid(model)};"
+                " ECONNREFUSED: nobody listens there;"
                 " EADDRNOTAVAIL: no local port is free (ss -s, net.ipv4.ip_local_port_range), so keep connections open"
                 " and share them"
             ),

@@ -50,7 +50,7 @@ def with_limit(model: Model, finding: Finding, key: str) -> Finding:
 
 def turn_claims(model: Model, time: RequestTime, limit: Limit) -> dict[Claim, int]:
     """Return where requests wait for their turn: in no account, as in event loops, or on futexes of unknown purpose.
-    None if other accounts explain most of it."""
+    Nowhere if other accounts explain most of it."""
     wanted_ns = round(limit.part * time.ns)
     rest_ns = min(wanted_ns, time.accounts.get(REST, 0))
     parked_ns = sum(ns for pair, ns in time.rows.items() if pair[0] == PARKED)

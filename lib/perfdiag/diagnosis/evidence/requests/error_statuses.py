@@ -7,16 +7,15 @@ from perfdiag.diagnosis.evidence.sql import sql_errors
 
 _LOG = "see the server's log at these times"
 _BEHIND = "diagnose the server behind that proxy, and see the proxy's log"
-_CREDENTIALS = "give it credentials that are valid, and allowed to ask for this"
 _KNOWN: Mapping[str, tuple[str, str]] = {
-    "401": ("it does not know who asks", _CREDENTIALS),
-    "403": ("it does not allow that", _CREDENTIALS),
+    "401": ("it does not know who asks", sql_errors.CREDENTIALS),
+    "403": ("it does not allow that", sql_errors.CREDENTIALS),
     "404": (
         "what is asked for does not exist, or not yet",
         "find out who should make it, or whether it has another path",
     ),
     "405": ("it does not do that with what is asked for", "ask with a method that it allows: it is named in Allow"),
-    "407": ("the proxy does not know who asks", _CREDENTIALS),
+    "407": ("the proxy does not know who asks", sql_errors.CREDENTIALS),
     "408": ("it waited in vain for the rest of the request", "find out why the request comes so slowly"),
     "409": ("it conflicts with what somebody else does", "find out who else changes it"),
     "423": ("somebody else has locked it", "find out who has locked it"),
@@ -37,9 +36,9 @@ _KNOWN: Mapping[str, tuple[str, str]] = {
     "OOM": ("Redis is at its limit of memory", "raise maxmemory, or let old keys go: maxmemory-policy"),
     "READONLY": ("it is a replica of Redis", "write to the master: redis-cli INFO replication"),
     "MISCONF": ("Redis cannot save its data, and takes no writes", "see its log: is there room on its disk?"),
-    "NOAUTH": ("Redis does not know who asks", _CREDENTIALS),
-    "NOPERM": ("Redis does not allow that", _CREDENTIALS),
-    "WRONGPASS": ("Redis does not know who asks", _CREDENTIALS),
+    "NOAUTH": ("Redis does not know who asks", sql_errors.CREDENTIALS),
+    "NOPERM": ("Redis does not allow that", sql_errors.CREDENTIALS),
+    "WRONGPASS": ("Redis does not know who asks", sql_errors.CREDENTIALS),
     "MOVED": ("another node of the cluster has that key", "use a client that knows the cluster"),
     "ASK": ("another node of the cluster gets that key", "use a client that knows the cluster"),
     "TRYAGAIN": ("the cluster moves these keys", "wait until it has: redis-cli CLUSTER INFO"),

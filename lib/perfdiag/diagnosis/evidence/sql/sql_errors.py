@@ -22,7 +22,7 @@ _MANY_OF_MYSQL = (
 _BLOCKERS = "find out who holds it: pg_blocking_pids() and pg_stat_activity"
 _BLOCKERS_OF_MYSQL = "find out who holds it: SHOW ENGINE INNODB STATUS, sys.innodb_lock_waits"
 _LIMITS = "make the statement cheaper, or raise the limit: SHOW statement_timeout"
-_CREDENTIALS = "give it credentials that are valid, and allowed to ask for this"
+CREDENTIALS = "give it credentials that are valid, and allowed to ask for this"
 _SPACE = "see how much room is left: df, and the server's limits"
 _START = "find out in the server's log why it is down, and when it was ready"
 
@@ -66,7 +66,7 @@ _CLASSES: Mapping[str, tuple[str, str, str]] = {
     "08": ("connection error", "the server has lost a connection", _SEE_LOG),
     "22": ("data error", "a value is none that the server takes", _SEE_LOG),
     "23": ("constraint violation", "a row breaks a rule of its table", _SEE_LOG),
-    "28": ("not authorized", "the server does not know who asks", _CREDENTIALS),
+    "28": ("not authorized", "the server does not know who asks", CREDENTIALS),
     "40": ("transaction rolled back", "the server ended the transaction", _RETRY),
     "42": ("error in the statement", "the statement is wrong, or not allowed", _SEE_LOG),
     "53": ("insufficient resources", "the server is at a limit", _SEE_LOG),

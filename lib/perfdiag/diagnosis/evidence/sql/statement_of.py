@@ -10,13 +10,12 @@ from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.sql import waiting_statements
 from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
-from perfdiag.diagnosis.significance import fix, percent, plain
+from perfdiag.diagnosis.significance import fix, percent, plain, with_room
 from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 from perfdiag.recording.accounts import OF_CPUS, TIMER
 
 EVENTS = "wait.events"
-LONGEST_HEADLINE = 110  # characters, as a report has room for
 LONGEST_STATEMENT = 48
 _OF_END = 18  # characters of it for the end
 
@@ -85,7 +84,7 @@ def _on_one(finding: Finding, most: dict[str, tuple[int, Statement]]) -> Finding
         remedies.insert(0, fix(f"see why {in_short(name)} sleeps: {why}"))
     return replace(
         finding,
-        headline=headline if len(headline) <= LONGEST_HEADLINE else finding.headline,
+        headline=with_room(headline, finding.headline),
         evidence=[*finding.evidence, shown],
         remedies=remedies,
     )

@@ -3,12 +3,13 @@
 import re
 from dataclasses import replace
 
+from perfdiag.diagnosis.evidence.sql.statement_work import MARIADB, MYSQL
 from perfdiag.diagnosis.rule import Evidence, Finding
-from perfdiag.diagnosis.significance import fix
+from perfdiag.diagnosis.significance import fix, with_room
 
 ID = "SQL-IDLE-IN-TRANSACTION"
 _LONGEST = 150  # characters of the headline, which says who keeps the lock and who waits for it
-_OF_INNODB = ("mariadb", "mysql")
+_OF_INNODB = (MARIADB, MYSQL)
 # What locks rows by a condition. InnoDB locks what it reads on the way to them: "Locks Set by Different SQL Statements
 # in InnoDB" in MySQL's manual.
 _LOCKS_ROWS = re.compile(
@@ -31,7 +32,7 @@ def with_waiting(finding: Finding, statement: str, short: str, server: str, show
         )
     return replace(
         finding,
-        headline=headline if len(headline) <= _LONGEST else finding.headline,
+        headline=with_room(headline, finding.headline, _LONGEST),
         evidence=[*finding.evidence, shown],
         remedies=remedies,
     )

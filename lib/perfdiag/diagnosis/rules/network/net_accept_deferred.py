@@ -44,12 +44,12 @@ def accept_deferred(model: Model) -> Iterable[Outcome]:
         yield Silence(ID, "it is unknown whether connections were kept from accept(): no counters of TCP", LOOK)
         return
     own = sum(each.line.retries for each in model.exchanges if each.line.direction == "connected")  # SYNs, too
-    kept = min(deferred, max(0, repeated - own))
+    repeated = max(0, repeated - own)
+    kept = min(deferred, repeated)
     if kept < network_policy.deferred_connections:
         yield Check(ID, f"{plural(kept, 'connection')} waited for data before accept()", float(kept), "count")
         return
     ports = first_of([str(port) for port in sorted({each.port for each in listeners.sockets})], 3)
-    there = "" if listeners.own_namespace else f"nsenter -t {listeners.sockets[0].pids[0]} -n "
     yield conclude(
         model,
         {},
@@ -74,6 +74,6 @@ def accept_deferred(model: Model) -> Iterable[Outcome]:
             ),
         ],
         alternatives=["clients connect ahead of time and send nothing", "the socket is another process's"],
-        verify=checked(f"{there}{LOOK}", "TCPDeferAcceptDrop does not grow"),
+        verify=checked(f"{listeners.enter(listeners.sockets[0])}{LOOK}", "TCPDeferAcceptDrop does not grow"),
         inside=True,
     )

@@ -242,7 +242,7 @@ def _longer(first: Listener, listeners: Listeners | None) -> Remedy:
             f"let the program ask for a longer queue{upto}: listen() at port {first.port} asked for {first.limit:,}"
             " (backlog= of nginx's listen, ListenBacklog, acceptCount, listen_backlog)"
         )
-    there = "" if listeners is None or listeners.own_namespace else f"nsenter -t {first.pids[0]} -n "
+    there = listeners.enter(first) if listeners else ""
     return attempt(
         f"{there}sysctl -w net.core.somaxconn={2 * most}",
         f"{there}sysctl -w net.core.somaxconn={most}",
