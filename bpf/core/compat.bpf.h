@@ -11,23 +11,24 @@
 /*
  * A field of a kernel object.  Where the kernel lets a pointer be named as of a type, the load is one instruction that
  * yields 0 where it would fault, at a tenth of the price of a checked read; and the verifier does not search the names
- * of all types, as for every pointer loaded from one it trusts.
+ * of all types, as for every pointer loaded from one it trusts.  The checked read is said to be rare: then the compiler
+ * puts all of them at the end, where the verifier takes out in one piece what is never run.
  * a35b9af4ec2c ("bpf: Add a kfunc for generic type cast"), v6.2.
  */
-#ifdef LEDGER_DEFINE /* in the object linked first: libbpf 1.1 cannot link one extern function of two */
+#ifdef LEDGER_DEFINE /* the object linked first says that it is the kernel's: libbpf 1.1 cannot link two that do */
 extern void *bpf_rdonly_cast(void *object, __u32 type) __ksym __weak;
 const volatile bool has_rdonly_cast;
-#define CAST(type, object) ((struct type *)bpf_rdonly_cast(object, bpf_core_type_id_kernel(struct type)))
 #else
-#define has_rdonly_cast false
-#define CAST(type, object) (object)
+extern void *bpf_rdonly_cast(void *object, __u32 type) __weak;
+extern const volatile bool has_rdonly_cast;
 #endif
+#define CAST(type, object) ((struct type *)bpf_rdonly_cast(object, bpf_core_type_id_kernel(struct type)))
 
 #define LOAD(type, object, field)                                                                                      \
 	({                                                                                                             \
 		struct type *loaded_from = (struct type *)(object);                                                    \
 		typeof(loaded_from->field) loaded;                                                                     \
-		if (has_rdonly_cast)                                                                                   \
+		if (__builtin_expect(has_rdonly_cast, true))                                                           \
 			loaded = CAST(type, loaded_from)->field;                                                       \
 		else                                                                                                   \
 			bpf_core_read(&loaded, sizeof(loaded), &loaded_from->field);                                   \

@@ -10,9 +10,9 @@
  */
 static __always_inline bool is_full(const struct sock *sock)
 {
-	const struct socket *socket = sock->sk_socket;
+	const struct socket *socket = LOAD(sock, sock, sk_socket);
 
-	return socket && socket->flags & 1 << SOCK_NOSPACE;
+	return socket && LOAD(socket, socket, flags) & 1 << SOCK_NOSPACE;
 }
 
 /* The same of a socket that may have been closed. */

@@ -36,7 +36,7 @@ static __always_inline struct failed_call *failed_of(struct task_struct *task)
 /* What a task has failed in last; NULL: nothing yet. */
 static __always_inline struct failed_call *last_failure(struct task_struct *task)
 {
-	return task->bpf_storage ? bpf_task_storage_get(&last_failed, task, NULL, 0) : NULL;
+	return has_storage(task) ? bpf_task_storage_get(&last_failed, task, NULL, 0) : NULL;
 }
 
 static __always_inline void begin_failure(struct failed_call *failed, const struct failure *what)

@@ -43,7 +43,7 @@ extern __u32 peer_threads, peer_wait_count;
 
 static __always_inline struct record *peer_of(struct task_struct *task)
 {
-	return peer_threads && task->bpf_storage ? bpf_task_storage_get(&peer_records, task, NULL, 0) : NULL;
+	return peer_threads && has_storage(task) ? bpf_task_storage_get(&peer_records, task, NULL, 0) : NULL;
 }
 
 /* A record for a thread from now on; NULL: it has one, or there are too many. */
