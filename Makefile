@@ -352,7 +352,7 @@ build/recorder/%.o: lib/recorder/%.c | packages $(GENERATED)
 build/bin/perfdiag-recorder: $(RECORDER_OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -static -pthread -o $@ $^ $(RECORDER_LIBRARIES)
+	$(Q)$(CC) -static -pthread -Wl,--wrap=bpf_prog_load -o $@ $^ $(RECORDER_LIBRARIES)
 
 build/bin/perfdiag: $(LAUNCHER_SOURCES:lib/recorder/%.c=build/recorder/%.o)
 	$(call say,LINK,$@)

@@ -16,6 +16,7 @@
 #include "base/privileges.h"
 #include "program/probes.h"
 #include "perfdiag.skel.h"
+#include "program/side_by_side.h"
 #include "program/syscall_table.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
@@ -154,6 +155,21 @@ static bool is_not_permitted(int err)
 	return err == -EPERM || (err == -EACCES && !failed_program[0]);
 }
 
+/* With its log asked for, libbpf loads each itself, and prints what the verifier says. */
+static int load_skeleton(struct recorder *recorder)
+{
+	const char *failed = NULL;
+	int err;
+
+	if (!verbose)
+		side_by_side_begin();
+	err = perfdiag__load(recorder->skeleton) ?: side_by_side_load(&failed);
+	if (failed)
+		snprintf(failed_program, sizeof(failed_program), "%s", failed);
+	side_by_side_end();
+	return err;
+}
+
 static int load_programs(struct recorder *recorder)
 {
 	struct btf *kernel = NULL;
@@ -164,7 +180,7 @@ static int load_programs(struct recorder *recorder)
 		err = open_skeleton(recorder, kernel);
 		if (err)
 			break;
-		err = perfdiag__load(recorder->skeleton);
+		err = load_skeleton(recorder);
 		if (!err)
 			break;
 		perfdiag__destroy(recorder->skeleton);
