@@ -59,8 +59,15 @@ def test_of_time_that_several_findings_share_nothing_is_said() -> None:
 
 def test_what_is_explained_of_an_unknown_account_is_not_called_unknown() -> None:
     report = made(serving(), finding("NET-PEER-SLOW", {"disk.flush": 8 * S, "request.rest": 3 * S // 2}))
-    rows = [line.strip().partition(" #")[0].rstrip() for line in plain(report).splitlines() if "request.rest" in line]
-    assert rows == ["waiting, cause found", "not followed"]
+    lines = plain(report, full=True).splitlines()
+    rows = [line.strip().partition(" #")[0].rstrip() for line in lines if "request.rest" in line]
+    assert rows[:2] == ["waiting, cause found", "not followed"]
+
+
+def test_time_whose_cause_is_found_stands_in_the_row_of_that_cause() -> None:
+    report = made(serving(), finding("NET-PEER-SLOW", {"disk.flush": 8 * S, "request.rest": 3 * S // 2}))
+    (row,) = (line for line in plain(report).splitlines() if "-> 1" in line)
+    assert "disk.flush +1" in row and row.split("#")[0].strip() == "flushing to disk"
 
 
 def test_a_finding_without_a_cause_explains_nothing() -> None:

@@ -1,7 +1,7 @@
 """Where the time went: one table with one whole, its rows in words, and the findings that explain each row."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -33,6 +33,13 @@ class _Row:
     ns: int
     entries: Sequence[Account] = ()  # of the threads' time: what was waited for
     numbers: Sequence[int] = ()  # of the findings that explain it
+    found: bool = False  # of an account that tells no cause, the part whose cause is found
+    more_accounts: int = 0  # whose time is in this row, too
+
+    @property
+    def accounts(self) -> str:
+        """The name of its account, with the number of those that are joined to it."""
+        return f"{self.account} +{self.more_accounts}" if self.more_accounts else self.account
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class _Columns:
         part = row.ns / self.whole_ns if self.whole_ns else 0.0
         bar = "#" * max(1 if row.ns else 0, round(part * self.bar))
         mark = f"  -> {', '.join(map(str, row.numbers))}" if row.numbers else ""
-        line = f"{self._begin(row.phrase, bar, row.ns)}{row.account:<{self.account if mark else 0}}{mark}"
+        line = f"{self._begin(row.phrase, bar, row.ns)}{row.accounts:<{self.account if mark else 0}}{mark}"
         room = page.width - cell_len(line) - 3
         at = objects(row.entries, room) if room >= _ROOM_FOR_OBJECT else ""
         return clip(f"{line}   {at}".rstrip(), page.width)
@@ -76,7 +83,7 @@ def _requests_time(report: Report, page: Page) -> Section:
     time = report.request_time
     assert time is not None
     rows = [row for name, ns in time.accounts.items() if ns for row in _requests_rows(report, page, name, ns)]
-    rows.sort(key=lambda row: -row.ns)
+    rows = sorted(rows if page.full else _joined(rows), key=lambda row: -row.ns)
     many = _counted(report, time.count) + (f" and {time.own_count:,} of its own" if time.own_count else "")
     title, remark = f"REQUEST TIME  {duration(time.ns)}, {many}", ""
     if time.excess:
@@ -94,10 +101,25 @@ def _requests_rows(report: Report, page: Page, account: str, ns: int) -> list[_R
     explained_ns = min(ns, sum(each.accounts[account] for _, each in causes))
     numbers = [number for number in _numbers(report, page, account) if number not in dict(causes)]
     rows = [
-        _Row(f"{words}, cause found", account, explained_ns, (), [number for number, _ in causes]),
+        _Row(f"{words}, cause found", account, explained_ns, (), [number for number, _ in causes], found=True),
         _Row(phrase_of(account), account, ns - explained_ns, (), numbers),
     ]
     return [row for row in rows if row.ns]
+
+
+def _joined(rows: Sequence[_Row]) -> list[_Row]:
+    """Return the rows, each time whose cause is found in the row of what that cause makes threads wait for."""
+    joined = [row for row in rows if not row.found]
+    for row in rows:
+        if not row.found:
+            continue
+        own = [each for each in joined if each.numbers == row.numbers and len(row.numbers) == 1]
+        if not own:
+            joined.append(row)
+            continue
+        main = max(own, key=lambda each: each.ns)
+        joined[joined.index(main)] = replace(main, ns=main.ns + row.ns, more_accounts=main.more_accounts + 1)
+    return joined
 
 
 def _has_cause(finding: Finding) -> bool:
@@ -140,7 +162,7 @@ def _threads_time(report: Report, page: Page) -> Section:
 def _table(report: Report, page: Page, title: list[Text], whole_ns: int, rows: Sequence[_Row]) -> Section:
     shown = [row for row in rows if page.full or row.numbers or row.ns >= LEAST * whole_ns]
     phrase = max([len(ELSE), *(min(len(row.phrase), 25) for row in shown or rows)])
-    account = max([0, *(len(row.account) for row in shown)])
+    account = max([0, *(len(row.accounts) for row in shown)])
     marks = max([0, *(len(f"  -> {', '.join(map(str, row.numbers))}") for row in shown)])
     room = page.width - phrase - account - marks - 22
     longest = _WIDE_BAR if page.width > 100 else _BAR
