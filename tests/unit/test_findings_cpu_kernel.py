@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.cpu.time_split import split_error
 from perfdiag.diagnosis.rule import Confidence, Severity
 from perfdiag.model.model import Model
@@ -46,6 +47,19 @@ def test_a_tracer_is_no_profile_of_the_target() -> None:
     found = finding(in_kernel(functions=("irqentry_exit_to_user_mode", "asm_exc_int3")).model(), "CPU-KERNEL-HEAVY")
     assert found.severity is Severity.WARNING and "breakpoints of a tracer" in found.headline
     assert "bpftool perf list" in found.remedies[0].text
+
+
+def test_programs_that_others_attached_are_no_profile_of_the_target() -> None:
+    """bpftrace counted each system call by its stacks: 67 % in the kernel were "looking up file names"."""
+    functions = ("bpf_get_stackid", "bpf_prog_f6d241c5909de9d9_sys_enter", "trace_call_bpf", "path_openat")
+    found = finding(in_kernel(functions=functions).model(), "CPU-KERNEL-HEAVY")
+    assert found.severity is Severity.WARNING and "BPF programs of another tracer" in found.headline
+
+
+def test_our_own_programs_are_no_work_of_the_target() -> None:
+    own = ("perfdiag:sock_recv_length", "bpf_trace_run3", "tcp_recvmsg")
+    samples = CpuSamples(in_kernel(functions=own).model())
+    assert samples.recording.share == 1.0 and not samples.stacks
 
 
 def test_work_of_no_known_kind_is_named_by_its_system_call() -> None:

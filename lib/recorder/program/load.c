@@ -96,14 +96,35 @@ static void fill_syscall_tables(struct perfdiag__rodata *rodata)
 	}
 }
 
+/* A thread of its own, as /proc/kallsyms takes as long to read as libbpf needs to prepare the programs. */
+static struct {
+	pthread_t thread;
+	bool runs;
+	int err;
+} symbol_reader;
+
 static void *load_symbols(void *argument)
 {
 	struct recorder *recorder = argument;
-	long err = kernel_symbols_load(&recorder->symbols);
 
-	if (!err)
+	symbol_reader.err = kernel_symbols_load(&recorder->symbols);
+	if (!symbol_reader.err)
 		recorder->marker_count = markers_fill(recorder->symbols, recorder->markers);
-	return (void *)err;
+	return NULL;
+}
+
+static void begin_symbols(struct recorder *recorder)
+{
+	symbol_reader.runs = !pthread_create(&symbol_reader.thread, NULL, load_symbols, recorder);
+	if (!symbol_reader.runs)
+		load_symbols(recorder);
+}
+
+static void finish_symbols(void)
+{
+	if (symbol_reader.runs)
+		pthread_join(symbol_reader.thread, NULL);
+	symbol_reader.runs = false;
 }
 
 /* kernel: its types, to ask for hooks; NULL on the first try, which hopes that all are there (10 ms saved). */
@@ -163,7 +184,9 @@ static int load_skeleton(struct recorder *recorder)
 
 	if (!verbose)
 		side_by_side_begin();
-	err = perfdiag__load(recorder->skeleton) ?: side_by_side_load(&failed);
+	err = perfdiag__load(recorder->skeleton);
+	finish_symbols(); /* before there are programs of ours, which would be taken for another tracer's */
+	err = err ?: side_by_side_load(&failed);
 	if (failed)
 		snprintf(failed_program, sizeof(failed_program), "%s", failed);
 	side_by_side_end();
@@ -239,9 +262,7 @@ static int explain_failure(struct recorder *recorder, int err)
 
 int probes_load(struct recorder *recorder)
 {
-	pthread_t thread;
-	void *symbols_err = NULL;
-	int err, thread_err;
+	int err;
 
 	verbose = secure_getenv("PERFDIAG_DEBUG") != NULL;
 	libbpf_set_print(on_message);
@@ -249,17 +270,15 @@ int probes_load(struct recorder *recorder)
 	recorder->probes = probes_create();
 	if (!recorder->probes)
 		return -ENOMEM;
-	/* /proc/kallsyms takes as long to read as the programs take to load. */
-	thread_err = pthread_create(&thread, NULL, load_symbols, recorder);
+	begin_symbols(recorder);
 	err = load_programs(recorder);
-	if (thread_err)
-		symbols_err = load_symbols(recorder);
-	else
-		pthread_join(thread, &symbols_err);
+	finish_symbols();
 	if (err)
 		return explain_failure(recorder, err);
-	if (symbols_err)
+	if (!symbol_reader.err)
+		symbol_reader.err = program_symbols_add(recorder);
+	if (symbol_reader.err)
 		fprintf(stderr, "warning: no kernel symbols (%s): waits are told apart by system call alone\n",
-			strerror(-(long)symbols_err));
+			strerror(-symbol_reader.err));
 	return 0;
 }

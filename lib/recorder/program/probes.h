@@ -49,6 +49,9 @@ void probes_forgive_tracepoints(struct recorder *recorder); /* nobody misses tho
 
 void knobs_fill(struct recorder *recorder); /* knobs.c: before programs are attached */
 
+#define OWN_PROGRAM "perfdiag:"			    /* how the names of their code begin */
+int program_symbols_add(struct recorder *recorder); /* program_symbols.c: after they are loaded; 0 or -errno */
+
 /* tables/cycle_counters.c: the CPUs' counters of cycles */
 bool clock_events_exist(void);
 int clock_events_open(struct recorder *recorder); /* for cpu/cpu_clock.bpf.c; 0 or -errno */

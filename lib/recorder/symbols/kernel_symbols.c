@@ -93,6 +93,19 @@ static int compare(const void *left, const void *right)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
+int kernel_symbols_add(struct kernel_symbols *symbols, uint64_t address, uint64_t bytes, const char *name)
+{
+	return add(symbols, address, name) ?: add(symbols, address + bytes, "");
+}
+
+/* Sorting takes memory; without modules they come in order. */
+void kernel_symbols_sort(struct kernel_symbols *symbols)
+{
+	if (symbols->unsorted)
+		qsort(symbols->symbols, symbols->count, sizeof(*symbols->symbols), compare);
+	symbols->unsorted = false;
+}
+
 int kernel_symbols_load(struct kernel_symbols **ret)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
@@ -116,8 +129,7 @@ int kernel_symbols_load(struct kernel_symbols **ret)
 		err = -ENOENT;
 	if (err)
 		goto failed;
-	if (all->unsorted) /* sorting takes memory; without modules they come in order */
-		qsort(all->symbols, all->count, sizeof(*all->symbols), compare);
+	kernel_symbols_sort(all);
 	/* Without the right to see addresses (kptr_restrict, CAP_SYSLOG) every one of them reads as 0. */
 	err = all->symbols[all->count - 1].address ? 0 : -EPERM;
 	if (err)
@@ -197,8 +209,8 @@ const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t a
 	for (size_t i = beyond; i && symbols->symbols[i - 1].address == start; i--) {
 		const char *name = symbols->names + symbols->symbols[i - 1].name;
 
-		if (!best || symbol_name_underscores(name) <= symbol_name_underscores(best))
+		if (*name && (!best || symbol_name_underscores(name) <= symbol_name_underscores(best)))
 			best = name;
 	}
-	return best;
+	return best; /* NULL: behind the end of one that was added */
 }

@@ -22,6 +22,9 @@ int kernel_symbols_load(struct kernel_symbols **ret);
  * the compiler made ("name.isra.0") is found if there is no other; the first of several functions of one name.
  */
 int kernel_symbols_range(const struct kernel_symbols *symbols, const char *name, uint64_t *start, uint64_t *end);
+/* Another function, of so many bytes; to be sorted in when the last one was added. */
+int kernel_symbols_add(struct kernel_symbols *symbols, uint64_t address, uint64_t bytes, const char *name);
+void kernel_symbols_sort(struct kernel_symbols *symbols);
 /* Name of the function around address, or NULL. */
 const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t address);
 void kernel_symbols_free(struct kernel_symbols *symbols);

@@ -83,6 +83,25 @@ static void finds_names(void)
 	kernel_symbols_free(NULL);
 }
 
+/* Others' code lies around ours, and what was added ends where it is said to. */
+static void finds_what_was_added(void)
+{
+	struct kernel_symbols *symbols;
+
+	fake = SYMBOLS;
+	CHECK_NUMBER(kernel_symbols_load(&symbols), 0);
+	CHECK_NUMBER(kernel_symbols_add(symbols, 0xffffffffc0000400, 0x80, "perfdiag:second"), 0);
+	CHECK_NUMBER(kernel_symbols_add(symbols, 0xffffffffc0000380, 0x80, "perfdiag:first"), 0);
+	kernel_symbols_sort(symbols);
+	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc000037f), "ext4_last");
+	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc0000380), "perfdiag:first");
+	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc00003ff), "perfdiag:first");
+	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc0000400), "perfdiag:second");
+	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc000047f), "perfdiag:second");
+	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc0000480), NULL);
+	kernel_symbols_free(symbols);
+}
+
 static void says_why_there_are_none(void)
 {
 	struct kernel_symbols *symbols = (void *)1;
@@ -120,6 +139,7 @@ int main(void)
 {
 	RUN(finds_ranges);
 	RUN(finds_names);
+	RUN(finds_what_was_added);
 	RUN(says_why_there_are_none);
 	RUN(reads_this_kernel);
 	return check_result();

@@ -133,6 +133,11 @@ def remedy_of(name: str) -> str:
     return _BY_NAME[name].remedy if name in _BY_NAME else ""
 
 
+def is_foreign(name: str) -> bool:
+    """Return whether others have the target do a kind of work, which is of no use to it."""
+    return name in _BY_NAME and _BY_NAME[name].foreign
+
+
 def is_known(name: str) -> bool:
     """Return whether a purpose is a kind of work, and no mere system call."""
     return name in _BY_NAME

@@ -11,7 +11,6 @@ LOCK_SPINS = (
 # Kinds that tell what calls to others cost on CPUs.
 LOCAL_SOCKETS, NETWORK, PACKETS = "pipes and local sockets", "the network", "receiving packets"
 ENCRYPTION, QUOTAS = "encrypting or decrypting", "accounting btrfs quotas (qgroups)"
-BREAKPOINTS = "breakpoints of a tracer (uprobes) or debugger"
 
 # What recordings have for code of the kernel that it knows no symbol of: only compiled classic filters have none.
 FILTERS = "code without a symbol"
@@ -26,6 +25,7 @@ class Kind:
     remedy: str = ""  # "": nothing that holds for all of it
     whole: bool = False  # also what a wait inside of it is for, however far out
     answered: bool = True  # of waits: whoever ends them is who is waited for
+    foreign: bool = False  # others have it done, and it is of no use to the target
     # What programs call that, by how the names of their threads begin.
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
 
@@ -72,15 +72,24 @@ AWAITED = (
 KINDS = (
     Kind("kernel locks held by other CPUs", LOCK_SPINS),
     Kind(
-        BREAKPOINTS,
+        "breakpoints of a tracer (uprobes) or debugger",
         ("asm_exc_int3", "exc_debug_user", "uprobe_", "handle_swbp", "el0_brk64", "el0_dbg", "el0_softstp"),
         "find who probes its functions, and end that: perf probe -l, bpftool perf list, cat"
         " /sys/kernel/tracing/uprobe_events; a debugger shows as TracerPid in /proc/PID/status",
+        foreign=True,
     ),
     Kind(
         "tracing its own functions (ftrace)",
         ("function_trace_call", "trace_function", "trace_graph_entry", "prepare_ftrace_return", "ftrace_graph_func"),
         "end the trace that somebody left on: echo nop >/sys/kernel/tracing/current_tracer",
+        foreign=True,
+    ),
+    Kind(  # perfdiag's own have other names: see own_probes.py
+        "BPF programs of another tracer or agent",
+        ("bpf_prog_", "bpf_trampoline_", "trace_call_bpf", "perf_trace_run_bpf_submit"),
+        "find who attached them, and end that or let them do less: bpftool perf list; bpftool prog show; bpftool link"
+        " show",
+        foreign=True,
     ),
     Kind(
         "writing messages to its console",

@@ -12,6 +12,7 @@ IN_PROGRAMS = frozenset({"postgres_activity", "postgres_run", "mariadb_begin", "
 MAPPING = "[uprobes]"  # where the kernel runs the instructions that probes replaced
 _UPROBE = ("uprobe_", "uretprobe_", "arch_uprobe_", "__uprobe_", "handle_swbp", "xol_", "__x64_sys_uretprobe")
 _TRAP = ("asm_exc_int3", "exc_int3", "asm_exc_debug", "exc_debug_user", "el0_dbg", "el0_brk", "el0_softstp")
+_OWN_PROGRAM = "perfdiag:"  # as in lib/recorder/program/probes.h
 _BPF = re.compile(r"bpf_prog_[0-9a-f]{16}_(\w+)")
 
 
@@ -24,7 +25,11 @@ def in_own_probe(model: Model) -> Callable[[schema.Stack], bool]:
     traced = {pid for pid, process in model.facts.processes.items() if process.tracer}
 
     frames = {frame for stack in model.stacks for frame in stack.kernel}  # each is judged once
-    own = {frame for frame in frames if (program := _BPF.match(frame)) and program[1] in programs}
+    own = {
+        frame
+        for frame in frames
+        if frame.startswith(_OWN_PROGRAM) or ((program := _BPF.match(frame)) and program[1] in programs)
+    }
     at_probes = {frame for frame in frames if frame.startswith(_UPROBE)}
     at_traps = at_probes | {frame for frame in frames if frame.startswith(_TRAP)}
 

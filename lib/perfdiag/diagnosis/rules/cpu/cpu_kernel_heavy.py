@@ -6,6 +6,7 @@ from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.common_work import common_work
 from perfdiag.diagnosis.evidence.cpu.kernel_work import (
     Work,
+    is_foreign,
     is_known,
     parts_evidence,
     remedies,
@@ -13,7 +14,6 @@ from perfdiag.diagnosis.evidence.cpu.kernel_work import (
     words,
     work,
 )
-from perfdiag.diagnosis.evidence.cpu.kernel_work_kinds import BREAKPOINTS
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
 from perfdiag.diagnosis.evidence.cpu.stack_samples import (
     FUNCTIONS,
@@ -153,7 +153,7 @@ def _profile(model: Model, samples: CpuSamples) -> Finding:
             f" kernel{mostly}."
         ),
         mechanism=Mechanism.WORK,
-        departs=any(each.name == BREAKPOINTS and each.proven for each in found),  # others', and of no use to the target
+        departs=any(is_foreign(each.name) and each.proven for each in found),
         doubts=[*sample_limits(model, samples, kernel=True), split_limit(error)],
         evidence=[
             Evidence(
