@@ -38,7 +38,7 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     where = _where(samples, kernel=first.id == KERNEL)
     if first.id != OWN:  # its headline names the work, or the statement
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''}).{listened}"
-    garbage = ", much of it garbage collection" if collection(model, samples) else ""
+    garbage = ", much of it garbage collection" if collection(model, CpuSamples(model)) else ""
     code = f"own code{garbage}{f' ({where})' if where else ''}"
     asked = computed_for(model, fewest_names=1)
     return f"It is computing{f' for {asked}' if asked else ''}: {share(first.share)} of {whole} is {code}.{listened}"

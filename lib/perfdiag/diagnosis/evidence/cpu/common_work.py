@@ -55,12 +55,17 @@ def common_work(model: Model) -> CommonWork | None:
 
 
 def of_serving(model: Model) -> CpuSamples:
-    """Return the samples of the threads that read requests, where most CPU time is theirs: what compiles or collects
-    garbage beside them is not what requests wait for."""
+    """Return the samples of the threads that read requests, where most CPU time is theirs, or most of the requests'
+    time is computing: what compiles or collects garbage beside them is not what requests wait for."""
     samples = CpuSamples(model)
     readers = request_readers(model)
-    serving = CpuSamples(model, tids=readers) if readers else samples
-    return serving if serving.count >= max(cpu_policy.samples_for_function, _MOST * samples.count) else samples
+    if not readers:
+        return samples
+    serving = CpuSamples(model, tids=readers)
+    if serving.count < cpu_policy.samples_for_function:
+        return samples
+    computing = is_most_but_for_lack(model.share_of_requests(*CPU), model.share_of_requests(*LACKING_CPU))
+    return serving if computing or serving.count >= _MOST * samples.count else samples
 
 
 def _path(samples: CpuSamples) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.cheaper import cheaper
+from perfdiag.diagnosis.evidence.cpu.common_work import of_serving
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
 from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
@@ -80,7 +81,7 @@ def _is_one_spot(model: Model, share: float) -> bool:
 
 
 def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | None) -> Finding:
-    samples = CpuSamples(model)
+    samples = of_serving(model)
     spot, main = samples.hot_spot(), main_work(model, samples)
     evidence = [
         _own_time(ns, error * model.ns(*CPU)),
@@ -89,7 +90,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         *_functions(samples),
         *([] if main else _shared_out(samples)),
     ]
-    garbage = collection(model, samples)
+    garbage = collection(model, CpuSamples(model))
     collects = garbage is not None and not (spot and _outweighs(spot, garbage))
     where = _where(collects, main, samples)
     evidence += [garbage.evidence] if garbage else []
