@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from perfdiag.common.by_key import groups_by_key
-from perfdiag.common.text import printable as plain
+from perfdiag.common.text import printable
 from perfdiag.common.units import about, about_at_most, counted, duration, size
 from perfdiag.common.units import share as percent
 from perfdiag.diagnosis.policy import general_policy
@@ -21,6 +21,7 @@ from perfdiag.diagnosis.rule import (
     Silence,
 )
 from perfdiag.model.model import Model, Row, once
+from perfdiag.model.stacks.symbols import without_package
 from perfdiag.model.thread_accounts import ThreadLedger
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import phrase_of
@@ -30,6 +31,11 @@ LONGEST_HEADLINE = 110  # characters, as a report has room for
 LONGEST_BRIEF = 40  # characters of a name in a headline of about 75
 
 _STEPS = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+
+
+def plain(name: str) -> str:
+    """Return a name as people are shown it: escaped, and methods of Java without their package."""
+    return without_package(printable(name))
 
 
 def worth(model: Model, ns: int) -> bool:

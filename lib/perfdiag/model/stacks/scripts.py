@@ -24,6 +24,7 @@ _OF_LANGUAGE = re.compile(r"/(?:lib(?:64)?(?:/[\w-]+)?|share)/(?:python|ruby/|pe
 _INSTALLED = re.compile(r"/(?:site-packages|dist-packages|gems|bundle|site_ruby|vendor_ruby)/|/local/share/perl/")
 _LINE = re.compile(r":\d+\)$")
 _OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun)\.")
+_LIBRARY_PACKAGES = 3  # of Maven's names: organisation and project
 # Of whatever library: what waits for its callers, and is not what they wait for.
 _FOR_CALLERS = re.compile(
     r"(?:(?:Lifo|Priority|Simple|Joinable)?Queue[.#](?:get|put|pop|push)|Condition[.#]wait(?:_for)?|Event[.#]wait"
@@ -129,6 +130,17 @@ def users_function(stack: schema.Stack) -> str:
     return readable(next(own, ""))
 
 
+def java_library(stack: schema.Stack) -> str:
+    """Return the package of Java that compiled code is in, as far as it names a library: "com.fasterxml.jackson" of
+    com.fasterxml.jackson.databind; what the JDK does is its caller's. "" of other code, and of no package."""
+    if not stack.user or not stack.user[0].endswith(" (jit)"):
+        return ""
+    compiled = (frame for frame in code(stack) if frame.endswith(" (jit)"))
+    own = next((frame for frame in compiled if not _OF_JAVA.match(frame)), "")
+    packages = list(takewhile(str.islower, own.partition(" (")[0].split(".")))
+    return ".".join(packages[:_LIBRARY_PACKAGES])
+
+
 def is_line(frame: str) -> bool:
     """Return whether a frame is a script's function, which is told with its line."""
     return _LINE.search(frame) is not None
@@ -139,7 +151,7 @@ def own_callers(frames: Sequence[str]) -> list[str]:
     while it runs, of that, without what belongs to its language; else all that is in no library of the system."""
     named = [frame for frame in frames[1:] if is_named(frame)]
     scripts = [frame for frame in named if is_line(frame) or frame.endswith(" (jit)")]
-    own = [frame for frame in scripts if not of_language(frame)]
+    own = [frame for frame in scripts if not of_language(frame) and not _OF_JAVA.match(frame)]
     outside = [frame for frame in named if not of_system(frame) and not schedules(frame)]
     return [readable(frame) for frame in own or outside]
 

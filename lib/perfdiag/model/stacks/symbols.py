@@ -25,6 +25,8 @@ _LENGTH = re.compile(r"L?(\d{1,3})")
 _NO_NAME = re.compile(r"h[0-9a-f]{16}|_GLOBAL__N_1")  # the hash at the end of Rust's names, a namespace without a name
 _RUST_MARKS = (("$LT$", "<"), ("$GT$", ">"), ("$u20$", " "), ("$RF$", "&"), ("..", "::"))
 _SCRIPT = re.compile(r"JS:[*^~+]?(\S*) (?:\S*/)?([^/\s]+:\d+):\d+ \(jit\)")
+_COMPILED = " (jit)"
+_JAVA = re.compile(r"\b(?:[a-z_][\w$]*\.)+([A-Z][\w$]*\.[\w$<>]+ \(jit\))")
 _OF_INTERPRETER = re.compile(
     r"(?:.*<locals>\.)?(.*) \((?:.*/)?([^/]+/__init__\.[^/]+|(?!__init__\.)[^/]+:\d+)\)"  # of a package, its folder
 )
@@ -50,6 +52,12 @@ def any_begins(functions: Iterable[str], prefixes: tuple[str, ...]) -> bool:
 def is_named(frame: str) -> bool:
     """Return whether a frame has a function; older recordings hold address 0 as "0"."""
     return not frame.startswith("0x") and frame != "0"
+
+
+def without_package(text: str) -> str:
+    """Return a text with "ArrayList.indexOf (jit)" for each "java.util.ArrayList.indexOf (jit)": for who reads it, as
+    the package tells whose code that is."""
+    return _JAVA.sub(r"\1", text) if _COMPILED in text else text
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -118,6 +118,8 @@ class CpuSamples:
         counts: Counter[str] = Counter()
         for stack in self.stacks:
             module = "" if stack.kernel or not stack.user else module_of(stack.user[0])
+            if package := "" if stack.kernel else scripts.java_library(stack):
+                counts[package] += stack.count
             if ".so" in module and module not in self.interpreters and not of_system(stack.user[0]):
                 counts[module] += stack.count
         return [Hot(plain(name), self._part(count)) for name, count in counts.most_common(1)]
