@@ -271,6 +271,13 @@ def test_sleep_that_mostly_follows_no_failure_of_a_child_is_not_due_to_one() -> 
     assert found_in(script(child("mkdir", ms=3000))) is None
 
 
+def test_failures_that_come_again_and_again_are_told_beside_pauses_after_success() -> None:
+    """Jobs slept 1.5 s after each login, and 3 s after each of ten that sshd refused: a third of all sleep."""
+    found = found_in(script(msgspec.structs.replace(child("ssh", 255, ms=3000), sleeps=6)))
+    assert found is not None and found.severity is Severity.WARNING
+    assert found.headline.startswith("ssh ends with status 255")
+
+
 def test_sleep_that_follows_no_failure_is_not_due_to_one() -> None:
     assert found_in(sleeping(failed_ms=1000)) is None
     assert found_in(sleeping("connect", errno.ECONNREFUSED)) is None

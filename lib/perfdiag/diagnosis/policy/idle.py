@@ -1,6 +1,6 @@
 """Thresholds of sleeps, stops and targets without work."""
 
-from perfdiag.diagnosis.policy.threshold import Family, share
+from perfdiag.diagnosis.policy.threshold import Family, count, share
 
 
 class IdlePolicy(Family):
@@ -34,6 +34,12 @@ class IdlePolicy(Family):
         0.5,
         "Where half of the sleep of threads follows calls that failed, they sleep because of these.",
     )
+    failed_tries_part = share(
+        0.25,
+        "Sleep that follows the same failure again and again makes work late also where a quarter of all sleep does:"
+        " what succeeds pauses, too.",
+    )
+    failed_tries_repeated = count(4, "Failures of one kind before sleeps, from which on they come again and again.")
     stopped_share = share(
         1 / 3,
         "A target that was stopped for a third of the window takes half as long again for all it does.",

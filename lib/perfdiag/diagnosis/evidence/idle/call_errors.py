@@ -51,6 +51,11 @@ _BY_ERROR: Mapping[int, tuple[str, str]] = {
     errno.EBUSY: ("it is in use", "find by whom: fuser -vm PATH; lsof PATH"),
     errno.ETXTBSY: ("it runs, or is being written", "find by whom: fuser -v PATH"),
     errno.ENOMEM: ("no memory is left", "see limits of memory: memory.max of its cgroup, prlimit --pid PID"),
+    errno.ECONNRESET: (
+        "the peer ended the connection",
+        "see the peer's log for why: a limit of its connections (MaxStartups of sshd), its end, or a firewall",
+    ),
+    errno.EPIPE: ("the peer has closed its end", "see the peer's log for why"),
     errno.ESTALE: ("the file is gone on its server", "mount it anew"),
 }
 

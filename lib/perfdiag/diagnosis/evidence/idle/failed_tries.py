@@ -42,7 +42,8 @@ class FailedTries:
 
 
 def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries | None:
-    """Return what failed before most of the sleeps of threads; None: most followed no failure that was seen.
+    """Return what failed before most of the sleeps of threads, or before a good part of them where it is no answer
+    that does no harm; None: they followed no failure that was seen.
 
     Connects are left to those who know their peers.
     """
@@ -59,9 +60,17 @@ def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries |
         # Threads that share a name share its lines: what others slept may be all that followed failures.
         others_ns = sum(thread.ns(account) for thread in model.threads if thread.comm == best.comm) - slept[best.comm]
         watched = 1.0 if best.command else watched_part(model)
-        if 0 < idle_policy.failed_tries_share * slept[best.comm] * watched <= best.sum_ns - others_ns * watched:
-            return _found(model, best, account, slept[best.comm])
+        after_failures_ns = best.sum_ns - others_ns * watched
+        found = _found(model, best, account, slept[best.comm])
+        if 0 < _least_share(found) * slept[best.comm] * watched <= after_failures_ns:
+            return found
     return None
+
+
+def _least_share(found: FailedTries) -> float:
+    """Return how much of all sleep has to follow a failure: jobs that pause between tries that succeed sleep, too."""
+    repeated = found.line.sleeps >= idle_policy.failed_tries_repeated
+    return idle_policy.failed_tries_part if repeated and not found.failure.expected else idle_policy.failed_tries_share
 
 
 def _children_together(lines: Sequence[schema.FailedCall]) -> list[schema.FailedCall]:
