@@ -10,8 +10,20 @@ from perfdiag.diagnosis.evidence.sql.deadlocks import Deadlock, deadlock_of
 from perfdiag.diagnosis.evidence.sql.idle_transactions import behind
 from perfdiag.diagnosis.evidence.sql.lock_roots import Root, root_of
 from perfdiag.diagnosis.evidence.sql.statement_work import MARIADB, MYSQL
+from perfdiag.diagnosis.evidence.sql.table_lockers import TableLocker, table_locker
 from perfdiag.diagnosis.frame import conclude
-from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Other, Outcome, Relation, Remedy, Silence, rule
+from perfdiag.diagnosis.rule import (
+    Confidence,
+    Evidence,
+    Finding,
+    Mechanism,
+    Other,
+    Outcome,
+    Relation,
+    Remedy,
+    Silence,
+    rule,
+)
 from perfdiag.diagnosis.significance import (
     claims_of,
     duration,
@@ -39,6 +51,7 @@ class Kind:
 
     name: str
     internal: bool = False  # no statement asks for it
+    of_tables: bool = False
 
 
 ROWS, UNKNOWN = Kind("row locks"), Kind("locks of their database")
@@ -54,7 +67,7 @@ def _kind(wait: SessionWait) -> Kind:
     if wait.name in ROW_LOCKS:
         return ROWS
     if wait.name in TABLE_LOCKS:
-        return Kind(f"table locks ({wait.name})")
+        return Kind(f"table locks ({wait.name})", of_tables=True)
     return Kind(f"{wait.name or f'lock type {wait.event}'} locks")
 
 
@@ -106,15 +119,21 @@ def _finding(model: Model, kind: Kind, rows: Sequence[Row]) -> Finding:
     root = root_of(model, keys, ns)
     waiters = len({row.pid for row in rows})
     thread = thread_of(model, root.tid) if root and root.tid else None
+    locker = table_locker(model) if kind.of_tables else None
     return conclude(
         model,
         claims_of(rows),
-        headline=f"Sessions wait for {kind.name}{_headline(root)}",
+        headline=f"Sessions wait for {kind.name}{f', which {locker.name} takes' if locker else _headline(root)}",
         claim=f"{plural(waiters, 'session')} waited {duration(ns)} for {kind.name}{_claim(root)}.",
         mechanism=Mechanism.SLEEP if root and root.sleeps else Mechanism.BUSY,
         doubts=["" if root else "only a small part is known of what the holders did meanwhile"],
-        evidence=[waits(together(rows), f"waits for {kind.name}", "wait event"), *_shown(root)],
-        remedies=_remedies(model, kind, root),
+        best=Confidence.MEDIUM if locker else Confidence.HIGH,
+        evidence=[
+            waits(together(rows), f"waits for {kind.name}", "wait event"),
+            *([locker.evidence] if locker else []),
+            *_shown(root),
+        ],
+        remedies=_remedies(model, kind, root, locker),
         ruled_out=[] if behind(model).claims else ["sessions that are idle in a transaction"],
         alternatives=["many sessions take the same lock in turn, each for a short time"],
         verify=time_under(model, LOCK),
@@ -166,10 +185,11 @@ def _shown(root: Root | None) -> list[Evidence]:
     return [Evidence(text, root.part, "share", "sched_waking, wait event")]
 
 
-def _remedies(model: Model, kind: Kind, root: Root | None) -> list[Remedy]:
+def _remedies(model: Model, kind: Kind, root: Root | None, locker: TableLocker | None = None) -> list[Remedy]:
     if kind.internal:
         return [fix("use fewer sessions at the same time: a connection pool of a few sessions per CPU")]
     return [
+        *([fix(f"run {locker.name} when nobody needs the table, and with SET lock_timeout")] if locker else []),
         *([fix(root.remedy)] if root and root.remedy else []),
         fix(f"see who holds them, and why: {activity(model)}"),
         fix("commit soon after the first change, and change the most wanted rows last"),

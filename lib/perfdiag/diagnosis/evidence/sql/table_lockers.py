@@ -1,0 +1,59 @@
+"""The statement of PostgreSQL that keeps others from a table, by its kind: who changes a table as a whole locks it."""
+
+import re
+from dataclasses import dataclass
+
+from perfdiag.common.units import duration, plural
+from perfdiag.diagnosis.evidence.session_waits import LOCK
+from perfdiag.diagnosis.evidence.sql.statement_of import in_short
+from perfdiag.diagnosis.evidence.sql.statement_work import POSTGRESQL
+from perfdiag.diagnosis.policy import general_policy
+from perfdiag.diagnosis.rule import Evidence
+from perfdiag.diagnosis.significance import plain
+from perfdiag.model.model import Model
+from perfdiag.model.statements import Statement, statements
+
+# Those whose lock keeps others from reading or writing ("Table-Level Locks" in PostgreSQL's manual); without
+# CONCURRENTLY, which takes a weaker one.
+_LOCKS_TABLES = re.compile(
+    r"(?!.*\bCONCURRENTLY\b)"
+    r"(?:VACUUM\s*(?:\([^)]*)?\s*FULL|ALTER TABLE|TRUNCATE|CLUSTER|REINDEX|DROP (?:TABLE|INDEX)|LOCK(?: TABLE)?"
+    r"|CREATE (?:UNIQUE )?INDEX|CREATE TRIGGER|REFRESH MATERIALIZED VIEW)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class TableLocker:
+    """A statement that locks a table, and runs meanwhile for long."""
+
+    statement: Statement
+
+    @property
+    def name(self) -> str:
+        """Return its text as a headline has room for it."""
+        return in_short(plain(self.statement.name).rstrip(";"))
+
+    @property
+    def evidence(self) -> Evidence:
+        """Return how often it ran, and for how long."""
+        latency = self.statement.latency
+        ran = f"{plural(latency.count, 'time')}, {duration(latency.sum_ns)}, the longest {duration(latency.max_ns)}"
+        text = f"{plain(self.statement.name).rstrip(';')} locks its table while it runs: {ran}"
+        return Evidence(text, float(latency.sum_ns), "ns", "statements")
+
+
+def table_locker(model: Model) -> TableLocker | None:
+    """Return the statement that locked a table for the longest time; None where none did for long. What it waited for
+    locks itself is not its own: others had the table then."""
+    found = [
+        each for each in statements(model.statements) if each.server == POSTGRESQL and _LOCKS_TABLES.match(each.name)
+    ]
+    longest = max(found, key=_held_ns, default=None)
+    if longest is None or _held_ns(longest) < general_policy.fault_share * model.window_ns:
+        return None
+    return TableLocker(longest)
+
+
+def _held_ns(statement: Statement) -> int:
+    return statement.latency.sum_ns - statement.accounts.get(LOCK, 0)
