@@ -37,6 +37,7 @@ class Mechanism(Enum):
 
     SLOW = "slow"  # what is waited for takes longer than its norm
     MANY = "many"  # each is fast: their number costs
+    LARGE = "large"  # each is fast: how much each brings or takes costs
     ABOVE = "above"  # a layer above what is waited for, or a limit there, holds requests up
     BUSY = "busy"  # what is wanted is in use: a CPU, a lock, a disk, a worker
     LIMIT = "limit"  # a setting, or a capacity that is used up, holds it back
@@ -254,6 +255,7 @@ def _where(mechanism: Mechanism, name: str) -> str:
 
 _WHERE = {
     Mechanism.MANY: "{noun} are fast, and there are too many of them",
+    Mechanism.LARGE: "{noun} begin soon, and are long",
     Mechanism.ABOVE: "{noun} take longer than the disk needs for them",
     Mechanism.STOPPED: "somebody asks for the stops",
 }

@@ -1,6 +1,6 @@
 """Thresholds of connections, peers and name servers."""
 
-from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share
+from perfdiag.diagnosis.policy.threshold import Family, count, duration_ns, factor, share, size_bytes
 
 
 class NetworkPolicy(Family):
@@ -283,6 +283,14 @@ class NetworkPolicy(Family):
     slow_client_ns_per_byte = duration_ns(
         8,
         "A line of 1 Gbit/s: a client that takes a long answer as fast as that is not slow.",
+    )
+    large_answer_bytes = size_bytes(
+        1_048_576,
+        "An answer of a megabyte is more than a client needs for one request, unless it passes that on.",
+    )
+    large_for_answer = factor(
+        20,
+        "A server that receives twenty times as much as it sends to its own clients does not need most of it.",
     )
     slow_way_ns_per_byte = duration_ns(
         800,

@@ -15,6 +15,7 @@ from perfdiag.diagnosis.evidence.network.connect_attempts import told_apart
 from perfdiag.diagnosis.evidence.network.datagrams import Datagrams, datagrams
 from perfdiag.diagnosis.evidence.network.delayed_acks import evidence_of
 from perfdiag.diagnosis.evidence.network.given_up_calls import given_up_calls
+from perfdiag.diagnosis.evidence.network.large_answers import large_answers
 from perfdiag.diagnosis.evidence.network.late_greetings import late_greeting
 from perfdiag.diagnosis.evidence.network.measuring_peers import measure, show_other_end
 from perfdiag.diagnosis.evidence.network.peer_judgement import judged
@@ -77,7 +78,7 @@ from perfdiag.model.requests.request_time import PEERS
     " ms; a name server that does not answer.",
     remedies="Keep connections open, where each call makes one. Measure the peer in the same way; ask for less, in"
     " fewer round trips; release locks before the call if other threads wait for them meanwhile.",
-    names={Mechanism.MANY: "NET-CALLS-MANY"},
+    names={Mechanism.MANY: "NET-CALLS-MANY", Mechanism.LARGE: "NET-ANSWERS-LARGE"},
     verify="Waits for the peer take less than a round trip and 10 ms.",
     elsewhere=True,
 )
@@ -214,6 +215,8 @@ def _given_up(model: Model, found: PeerWaits) -> Finding | None:
     None."""
     if other := late_greeting(model, found) or given_up_calls(model, found) or waits_for_the_end(model, found):
         return other
+    if found.receives and (large := large_answers(model, found, found.rows)):
+        return large
     return never_answered(model, found.rows, found.name, fix(measure(found.peers))) if found.receives else None
 
 

@@ -1,0 +1,62 @@
+"""Answers of a peer that begin soon and are long: part of NET-PEER-SLOW, though nobody is slow.
+
+Whoever reads one waits again and again for its next piece, and sends nothing meanwhile. What it asks for is what it can
+change.
+"""
+
+from collections.abc import Sequence
+
+from perfdiag.common.units import duration, plural
+from perfdiag.diagnosis.evidence.fix_checks import measured
+from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits
+from perfdiag.diagnosis.evidence.sql.statement_of import in_short
+from perfdiag.diagnosis.frame import conclude
+from perfdiag.diagnosis.policy import network_policy
+from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
+from perfdiag.diagnosis.significance import brief, claims_of, fault, fix, plain, size, total_ns, waits, with_room
+from perfdiag.model.model import Model, Row
+from perfdiag.model.requests.exchanges import Exchange
+
+_LONGEST = 150  # characters of the headline, which has what was asked for
+
+
+def large_answers(model: Model, found: PeerWaits, group: list[Row]) -> Finding | None:
+    """Return the finding of waits of which most are for the rest of long answers; else None."""
+    keys = {row.key for row in group}
+    calls = [each for each in model.exchanges if not each.served and each.line.object in keys]
+    count, received_bytes = sum(each.line.count for each in calls), sum(each.line.bytes_in for each in calls)
+    rest_ns = sum(each.line.rest_ns or 0 for each in calls)
+    if not count or received_bytes < network_policy.large_answer_bytes * count or 2 * rest_ns < total_ns(group):
+        return None
+    each = size(received_bytes // count)
+    asked = _asked(model, calls, keys)
+    begin = f"{brief(found.name)} answers with {each} each time"
+    sent_bytes = sum(exchange.line.bytes_out for exchange in model.exchanges if exchange.served)
+    wasted = bool(model.request_time) and received_bytes >= network_policy.large_for_answer * sent_bytes
+    used = f"; {size(sent_bytes)} sent to clients" if wasted else ""
+    read = f"{plural(count, 'answer')} of {size(received_bytes)} in all{used}; {duration(rest_ns)} for what followed"
+    return conclude(
+        model,
+        claims_of(group),
+        headline=with_room(f"{begin}{f', to {in_short(asked)}' if asked else ''}", begin, _LONGEST),
+        claim=f"{found.name} answers soon, with {each} each time. Threads wait again and again for the next piece.",
+        mechanism=Mechanism.LARGE,
+        severity=fault(model, total_ns(group)) if wasted else Severity.INFO,
+        evidence=[
+            Evidence(f"{read} their first bytes", float(received_bytes), "bytes", "sockets"),
+            waits(found.waits, f"waits for {found.name}"),
+        ],
+        remedies=[
+            fix("ask for less: only the rows and fields that are used (LIMIT, WHERE), or a page at a time"),
+            fix("see whether the client reads all at once: fetch size of its driver, cursors, streaming"),
+        ],
+        verify=measured(model, f"answers of {found.name} of less than {each}"),
+        inside=True,
+    )
+
+
+def _asked(model: Model, calls: Sequence[Exchange], keys: set[str]) -> str:
+    """Return what was asked for, where that is one thing: a statement, or the name of a call."""
+    statements = {plain(each.name).rstrip(";") for each in model.sql_calls if each.object in keys and each.name}
+    names = statements or {plain(each.line.name) for each in calls if each.line.name}
+    return names.pop() if len(names) == 1 else ""
