@@ -55,6 +55,14 @@ def test_a_name_server_that_never_answers() -> None:
     assert "0 look-ups answered" in found.evidence[1].text
 
 
+@pytest.mark.parametrize(("unanswered", "fate"), [(40, "get no answer"), (2, "are slow")])
+def test_a_client_that_gives_up_soon_has_no_slow_name_server(unanswered: int, fate: str) -> None:
+    """55 look-ups ended at the client's own limit of 50 ms, where nobody listened: "answers slowly"."""
+    builder = waiting({"50 ms": 40}).exchange(SERVER, "lookup", {}, unanswered=unanswered, busy_ns="2 s")
+    found = finding(builder.model(), ID)
+    assert found.headline == f"Look-ups at name server 10.0.0.1:53 {fate}"
+
+
 def test_a_name_server_that_takes_long_loses_nothing() -> None:
     model = waiting({"120 ms": 40}).exchange(SERVER, "lookup", {"120 ms": 40}).model()
     found = finding(model, ID)

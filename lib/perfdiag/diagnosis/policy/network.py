@@ -266,6 +266,10 @@ class NetworkPolicy(Family):
         "The C library asks again after 5 s, or whole seconds that resolv.conf sets: where most lookups are "
         "answered soon, waits above half a second (a bucket's edge) are lost queries or answers.",
     )
+    silent_lookups = count(
+        3,
+        "A name server that has answered none of three look-ups does not answer: one or two may have got lost.",
+    )
     dropped_connects = count(
         3,
         "One client that retries is no fault; each of three waited for at least a second.",

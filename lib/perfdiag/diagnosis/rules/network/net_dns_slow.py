@@ -78,14 +78,29 @@ class _Server:
         return line.retries + line.unanswered + line.open if line else 0
 
     @property
+    def is_silent(self) -> bool:
+        """Whether it was asked several times and answered nothing: a client may give up before it asks again."""
+        line = self.lookups.line if self.lookups else None
+        return line is not None and not line.count and self.lost >= network_policy.silent_lookups
+
+    @property
     def loses(self) -> bool:
         """Whether most of the time is due to lost queries or answers."""
         if self.lookups and not self.lost:
             return False
+        if self.is_silent:
+            return True
         if self.rows or self.lookups is None:
             return share_above(together(self.rows), network_policy.lost_lookup_ns) >= 0.5
         whole = self.lookups.whole
         return 2 * longer_ns(whole, network_policy.lost_lookup_ns) >= whole.sum_ns
+
+    @property
+    def fate(self) -> str:
+        """Return what becomes of look-ups there."""
+        if self.is_silent:
+            return "get no answer"
+        return "get lost" if self.loses else "are slow"
 
 
 @rule(
@@ -141,7 +156,9 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
     full = full_table(model) if server.loses else None
     if server.loses:
         counted = f" {_lost_words(server.lookups)}," if server.lookups else ""
-        claim = f"Look-ups at {name} get lost:{counted} {duration(took_ns)} of waiting until they are repeated."
+        lost = f"Look-ups at {name} get lost:{counted} {duration(took_ns)} of waiting until they are repeated."
+        silent = f"{name} answers no look-up:{counted} {duration(took_ns)} of waiting."
+        claim = f"{silent[:1].upper()}{silent[1:]}" if server.is_silent else lost
         claim += f" {full.sentence}" if full else ""
     else:
         typical = about(_typical_ns(server))
@@ -154,14 +171,16 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
     found = conclude(
         model,
         claimed({(RECEIVE, server.key): server.waited_ns}, requests_ns),
-        headline=full.headline if full else f"Look-ups at {brief(name)} {'get lost' if server.loses else 'are slow'}",
+        headline=full.headline if full else f"Look-ups at {brief(name)} {server.fate}",
         claim=claim,
         mechanism=Mechanism.LIMIT if full else Mechanism.FAILED if server.loses else Mechanism.SLOW,
         severity=severity(model, server.waited_ns, requests_ns, server.took_ns),
         doubts=[uncounted, shared, not_followed(model)],
         evidence=[*_evidence(server), *([full.evidence] if full else [])],
         remedies=[*(full.remedies if full else []), *_remedies(server)],
-        alternatives=["names that do not exist are tried with every suffix of the search list"],
+        alternatives=[]
+        if server.is_silent
+        else ["names that do not exist are tried with every suffix of the search list"],
         verify=measured(model, f"no look-up at {name} is repeated")
         if server.loses
         else shorter(model, f"look-ups at {name}", _typical_ns(server), network_policy.slow_answer_ns),
@@ -213,4 +232,9 @@ def _remedies(server: _Server) -> list[Remedy]:
         "make a lost query cheaper, in the /etc/resolv.conf of its clients: options timeout:1 attempts:3; rotate if it"
         " names several servers; single-request if one of the two queries (A, AAAA) sent at once gets lost"
     )
+    if server.is_silent:
+        return [
+            fix(f"see whether it runs, and whether a firewall drops the queries: dig +tries=1 +time=2{at} NAME"),
+            sooner,
+        ]
     return [ask, sooner, cache] if server.loses else [ask, cache]
