@@ -37,6 +37,17 @@ def test_every_fault_of_a_recording_is_named_in_its_problem(path: Path) -> None:
         assert not missing or found[0] not in missing, (width, said)
 
 
+def test_many_faults_of_one_kind_are_one_in_words_and_a_number() -> None:
+    """Ten objectives that were missed stood there as "SLO-BREACH."."""
+    model = Builder().thread("a", cpu_user="3 s").model()
+    missed = [
+        replace(finding("SLO-BREACH", {}, "A claim."), headline=f"9 of 10 requests GET /page/{name} took over 5 ms")
+        for name in "abcdefghij"
+    ]
+    said = folded(plain(made(model, *missed)))
+    assert "Also: 9 of 10 requests GET /page/c took over 5 ms; 7 more SLO-BREACH." in said, said
+
+
 def test_a_sleep_said_first_leaves_room_for_the_cause_in_words() -> None:
     """Of the faults behind a long first sentence only ids were left."""
     model = Builder().thread("a", memory_major_fault="3 s", runq_busy="2 s").model()

@@ -42,7 +42,7 @@ def test_the_same_remedy_of_two_findings_is_printed_once() -> None:
     findings = [finding(f"F-{account}", {account: 3_000_000_000}) for account in ("disk.read", "net.send")]
     alike = [replace(each, remedies=[Remedy(RemedyKind.FIX, "buy a faster host")]) for each in findings]
     text = plain(report.make(model, diagnosis(model, *alike), RUNBOOKS))
-    assert text.count("buy a faster host") == 1 and re.search(r"^ +2  as 1$", text, re.MULTILINE)
+    assert text.count("buy a faster host") == 1 and "FIX      1, 2  buy a faster host" in text
 
 
 def test_a_trial_is_never_shown_without_its_undo_nor_cut() -> None:

@@ -1,6 +1,7 @@
 """What is wrong, in three lines, and right below what to do about it."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import ceil
 from types import MappingProxyType
@@ -8,6 +9,7 @@ from types import MappingProxyType
 from rich.cells import cell_len
 from rich.text import Text
 
+from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import give_or_take, plural
 from perfdiag.diagnosis.rule import Confidence, EvidenceKind, Mechanism
 from perfdiag.render.head import STYLES
@@ -93,7 +95,8 @@ def _sentences(report: Report) -> list[str]:
     """Return the sentences of the verdict; if it names none of the faults, only these."""
     verdict = report.verdict
     said = [*verdict.sentences]
-    if faults(report) and verdict.kind == Kind.PROFILE.value:
+    worst = [each for _, each in faults(report)]
+    if worst and verdict.kind == Kind.PROFILE.value and not any(names(" ".join(said), each) for each in worst):
         said = []
     if verdict.status in FAULTS and report.answered:  # the first line of the report says so already
         many = plural(report.answered.count, "request") + give_or_take(report.answered.count_error)
@@ -134,12 +137,18 @@ def _also(also: Sequence[Finding], behind: bool) -> list[str]:
         return [""]
     headlines = " ".join(f"{each.headline}." for each in also)
     # What takes most stands in words as long as there is room: an id alone tells a reader little.
-    rest = ", ".join(dict.fromkeys(each.shown for each in also[1:] if each.shown != also[0].shown))
+    rest = ", ".join(_more(also))
     first = f"{also[0].headline}; {rest}." if rest else headlines
     ids = ", ".join(dict.fromkeys(each.shown for each in also))
     if not behind:
         return [headlines, first, f"{ids}.", f"{plural(len(also), 'finding')} below."]
     return [f"Also: {headlines}", f"Also: {first}", f"Also: {ids}.", f"And {plural(len(also), 'more finding')}."]
+
+
+def _more(also: Sequence[Finding]) -> list[str]:
+    """Return the ids of all findings but the first; of its own id how many more there are."""
+    first, counts = also[0].shown, Counter(each.shown for each in also[1:])
+    return [f"{number} more {shown}" if shown == first else shown for shown, number in counts.items()]
 
 
 def _fits(report: Report, text: str, page: Page, lines: Mapping[str, int] = MappingProxyType({})) -> bool:
@@ -166,14 +175,14 @@ def fix(report: Report, page: Page) -> Section:
     remedied = remedied if page.full else causes or remedied  # of a missed objective the remedy is that of its cause
     several = len(remedied) > 1
     blocks: list[Block] = []
-    shown: dict[str, int] = {}
-    for place, (number, each) in enumerate(remedied):
-        begin = f"{number}  " if several else ""
+    alike = groups_by_key((each.remedy[0].text, (number, each)) for number, each in remedied)
+    for place, found in enumerate(alike.values()):
+        begin = f"{_numbers([number for number, _ in found])}  " if several else ""
         label = "FIX      " if not place else _INDENT
         rank = 1 + 2 * place if place < _FIXES else 90 + place
-        second, first = second_remedy(each, page), each.remedy[0]
-        same = shown.setdefault(first.text, number)
-        lines = remedy_lines(first, page, label + begin) if same == number else [Text(f"{label}{begin}as {same}")]
+        each = found[0][1]
+        second = second_remedy(each, page)
+        lines = remedy_lines(each.remedy[0], page, label + begin)
         blocks.append(
             [
                 Chunk(lines, rank),
@@ -185,6 +194,12 @@ def fix(report: Report, page: Page) -> Section:
         return [page.line(f"{_INDENT}and {len(hidden)} more: --full")]
 
     return Section([], blocks, fold, _tells(report, page), gap=False)
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    """Return "1", "1, 3", or "1-10" of many that follow each other."""
+    follow = len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1
+    return f"{numbers[0]}-{numbers[-1]}" if follow else ", ".join(map(str, numbers))
 
 
 def to_mend(report: Report) -> list[tuple[int, Finding]]:
