@@ -1,12 +1,15 @@
 """What shares are shares of: the time of requests where that is known, else the busy time of threads."""
 
+from functools import cache
+
 from perfdiag.model.model import Model
-from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.model.thread_accounts import ThreadLedger, times_of
 from perfdiag.recording.accounts import Kind, kind_of
 
 REQUEST_TIME = "request time"
 
 
+@cache  # of a few dozen names, for each of thousands of threads
 def counted(account: str) -> bool:
     """Return whether time of this account is part of the busy time that shares are shares of."""
     return kind_of(account) is Kind.LATENCY
@@ -14,7 +17,7 @@ def counted(account: str) -> bool:
 
 def busy_ns_of(thread: ThreadLedger) -> int:
     """Return the busy time of a thread."""
-    return sum(total.ns for name, total in thread.accounts.items() if counted(name))
+    return sum(ns for name, ns in times_of(thread.accounts) if counted(name))
 
 
 def whole_ns(model: Model) -> int:

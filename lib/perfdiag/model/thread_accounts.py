@@ -88,4 +88,5 @@ class ThreadLedger:
 
     def ns(self, *accounts: str) -> int:
         """Return the time in the named accounts."""
-        return ns_of(self.accounts, *accounts)
+        own = self.accounts
+        return own.firsts(accounts) if isinstance(own, ByName) else ns_of(own, *accounts)

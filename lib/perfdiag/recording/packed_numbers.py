@@ -142,10 +142,6 @@ class Sums(Sequence[T], Generic[T]):
     def __len__(self) -> int:
         return len(self.names)
 
-    def first(self, index: int) -> int:
-        """Return the first number of a sum."""
-        return int(self._layout.unpack_from(self._data, index * self._layout.size)[0])
-
     def columns(self) -> Columns:
         """Return the names, and all numbers one after the other: no object is made for each sum."""
         return self.names, struct.unpack("=" + self._layout.format[1:] * len(self.names), self._data)
@@ -214,8 +210,12 @@ class ByName(Mapping[str, T], Generic[T]):
 
     def firsts(self, names: Iterable[str]) -> int:
         """Return the sum of the first numbers of those that are there, without an object for each."""
-        own, number = self._sums.names, self._sums.first
-        return sum([number(own.index(name)) for name in names if name in own])
+        sums = self._sums
+        own, layout, data, total = sums.names, sums._layout, sums._data, 0
+        for name in names:
+            if name in own:
+                total += layout.unpack_from(data, own.index(name) * layout.size)[0]
+        return total
 
     def items(self) -> Any:
         """Return names and sums."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from perfdiag.recording import schema
+from perfdiag.recording.accounts import ACCOUNTS
 
 from unit.support.products import S, fact
 
@@ -133,6 +134,15 @@ def threads() -> Iterator[dict[str, Any]]:
         )
 
 
+def crowd() -> Iterator[dict[str, Any]]:
+    """Threads that were in most accounts, and waited at several futexes."""
+    names = [account.name for account in ACCOUNTS if not account.name.startswith("cpu.")][:22]
+    for number in range(12_000):
+        parts = [[name, S // len(names), 5, S // 99] for name in names]
+        futexes = [[f"futex:{number * 16 + each:#x}", S // 999, 1, 100 + number // 2] for each in range(14)]
+        yield thread(number, user_ns=0, wall_ns=len(names) * (S // len(names)), accounts=parts, futexes=futexes)
+
+
 def parked(number: int, account: str, woken_by: int) -> dict[str, Any]:
     return {
         "type": "detail",
@@ -244,7 +254,7 @@ def fleeting_peers() -> Iterator[dict[str, Any]]:
 SHAPES = {
     **{
         each.__name__: each
-        for each in (because, causes, members, sessions, pipeline, ring, contended, asking, threads, listening)
+        for each in (because, causes, members, sessions, pipeline, ring, contended, asking, threads, crowd, listening)
     },
     "futexes": details("wait.parked", "futex:{:#x}"),
     "devices": details("disk.read", "device:8:{}"),

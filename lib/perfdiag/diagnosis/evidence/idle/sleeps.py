@@ -13,7 +13,7 @@ from perfdiag.diagnosis.evidence.locks.database_locks import waits_for_lock
 from perfdiag.diagnosis.policy import idle_policy
 from perfdiag.model.builder import UNLISTED
 from perfdiag.model.java_machines import java_machines
-from perfdiag.model.model import Model
+from perfdiag.model.model import Model, once
 from perfdiag.model.share_denominator import busy_ns_of
 from perfdiag.model.stacks.scripts import functions, waits_in
 from perfdiag.model.stacks.symbols import SLEEPS_OF_C, is_named, symbol_of
@@ -79,10 +79,24 @@ def sleep(model: Model, *, talking: bool = False) -> Sleep | None:
     `talking`: if threads talk to others, only the sleep of one that does can delay those. The housekeepers of
     servers sleep all the time and then explain nothing; the clock of a runtime (Go's sysmon) never does.
     """
+    return _sleep_of_talkers(model) if talking and any(map(_talks, model.threads)) else _sleep_of_all(model)
+
+
+@once
+def _sleep_of_all(model: Model) -> Sleep | None:
+    return _sleep(model, talking=False)
+
+
+@once
+def _sleep_of_talkers(model: Model) -> Sleep | None:
+    return _sleep(model, talking=True)
+
+
+def _sleep(model: Model, *, talking: bool) -> Sleep | None:
     housekeepers = _housekeepers(model)
     sleepers = [t for t in model.threads if t.ns(TIMER) and not {(t.pid, t.tid), (t.pid, 0)} & housekeepers]
     sleepers.sort(key=lambda t: -t.ns(TIMER))
-    if talking and any(map(_talks, model.threads)):
+    if talking:
         sleepers = [t for t in sleepers if _talks(t)]
     ns = sum(t.ns(TIMER) for t in sleepers)
     if not ns or (ns < idle_policy.sleep_alone_share * model.window_ns and ns <= model.busy_ns):

@@ -8,10 +8,12 @@ from perfdiag.diagnosis.evidence.target import cpus_of
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.facts.cpu_sets import Cpus
 from perfdiag.model.model import Model, once
-from perfdiag.model.thread_accounts import ThreadLedger, times_of
+from perfdiag.model.thread_accounts import ThreadLedger
+from perfdiag.recording.accounts import BY_NAME
 
 # With more affinities than this all threads count as allowed everywhere: this only keeps more time unknown.
 MOST_SETS = 64
+_ON_CPU = tuple(name for name in BY_NAME if name.startswith("cpu."))
 
 
 def queued_ns(thread: ThreadLedger) -> int:
@@ -21,7 +23,7 @@ def queued_ns(thread: ThreadLedger) -> int:
 
 def on_cpu_ns(thread: ThreadLedger) -> int:
     """Return how long a thread had a CPU: its own work, interrupts, and what a hypervisor took meanwhile."""
-    return sum(ns for name, ns in times_of(thread.accounts) if name.startswith("cpu."))
+    return thread.ns(*_ON_CPU)
 
 
 @once
