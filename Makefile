@@ -67,7 +67,7 @@ clean: ## remove build/ and compiled Python
 
 ##@ Parts
 .PHONY: deps packages workloads man test-unit fuzz test-live lab-build lab lab-shell incidents truth bench
-.PHONY: tool-overhead witness-table readme-engines readme-kernels readme
+.PHONY: bench-keep tool-overhead witness-table readme-engines readme-kernels readme
 deps: packages build/venv/.stamp ## install missing Debian packages (sudo), make build/venv from locked wheels
 
 PACKAGES ?= packages.txt
@@ -156,6 +156,9 @@ bench: build workloads build/bench/attach build/bench/instructions.so ## measure
 	$(Q)$(MAKE) packages PACKAGES=packages-bench.txt
 	$(if $(findstring witnesses,$(ARGS)),$(Q)$(MAKE) lab-build KERNEL="6.1 witness")
 	$(Q)$(AS_ROOT) TOOLS='$(TOOLS)' WITNESSES='$(WITNESSES)' $(PYTHON) tests/bench/run.py --output build/bench $(if $(QUICK),--quick) $(ARGS)
+
+bench-keep: deps ## keep the medians of the last make bench for later runs to compare with, and put its costs into README.md
+	$(Q)cd tests && PYTHONPATH=. $(CURDIR)/$(PYTHON) -m bench.medians $(CURDIR)/build/bench
 
 tool-overhead: deps ## put what make bench ARGS="tools dtrace" has measured into the headers of scripts
 	$(Q)cd tests && PYTHONPATH=. $(CURDIR)/$(PYTHON) -c 'import sys; from pathlib import Path; from bench import tools; \

@@ -29,6 +29,7 @@ from bench import (  # noqa: E402
     applications,
     guest,
     idle,
+    medians,
     memory,
     programs,
     requests,
@@ -112,6 +113,7 @@ def main() -> int:
     told["load at the end"], told["took"] = f"{os.getloadavg()[0]:.2f}", f"{time.monotonic() - begin:.0f} s"
     table.write(options.output, found, told)
     print(f"\n{table.text(found, told)}\nwritten to {options.output}/bench.txt and bench.json")
+    print("", *medians.changes(found, medians.stored()), sep="\n")
     return 0
 
 

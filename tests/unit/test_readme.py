@@ -27,7 +27,7 @@ LAUNCHER = ROOT / "build/bin/perfdiag"
 
 
 def test_length() -> None:
-    written = re.sub(r"<!-- (engines|kernels|tools): .*?<!-- end of \1 -->\n*", "", TEXT, flags=re.DOTALL)
+    written = re.sub(r"<!-- (costs|engines|kernels|tools): .*?<!-- end of \1 -->\n*", "", TEXT, flags=re.DOTALL)
     assert written.count("\n") < 150, "of what is written by hand"
 
 
