@@ -94,6 +94,7 @@ UNTERMINATED = (
     [
         (f"s = socket.socket(socket.AF_UNIX); {UNTERMINATED}", "file named"),
         ("os.rmdir('https://alice:hunter2@host/callback?code=hunter2')", ""),
+        ("os.rmdir('data:text/plain,hunter2')", ""),
         ("os.rmdir('https:/host/callback')", ""),
         ("os.rmdir('alice:hunter2@host')", ""),
         ("os.rmdir('/proc/callback?code=hunter2')", "callback"),

@@ -197,6 +197,21 @@ def test_a_runbook_is_named(tmp_path: Path) -> None:
     assert "https://wiki.example/CPU-BOUND" in run("explain", "cpu-bound", XDG_CONFIG_HOME=str(tmp_path)).stdout
 
 
+def test_a_configuration_that_hangs_is_told_by_explain_too(tmp_path: Path) -> None:
+    """A runbook's address may be missing for it."""
+    folder = tmp_path / "perfdiag"
+    folder.mkdir()
+    os.mkfifo(folder / "config.toml")
+    told = run("explain", "CPU-BOUND", XDG_CONFIG_HOME=str(tmp_path))
+    assert told.returncode == 0 and "config.toml is left out" in told.stderr
+
+
+def test_a_report_and_a_recording_are_two_files(tmp_path: Path) -> None:
+    same = str(tmp_path / "same")
+    told = run("latency", "--pid", str(os.getpid()), "-o", same, "--record", same)
+    assert told.returncode == 2 and "name the same file" in told.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str) -> None:
     told = run("completion", shell)

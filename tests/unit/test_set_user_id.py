@@ -46,7 +46,7 @@ def test_a_file_that_is_set_user_id_is_refused(house: House, open_folder: Path) 
     if os.statvfs(program).f_flag & os.ST_NOSUID:
         pytest.skip("the folder of temporary files is mounted nosuid")
     run = subprocess.run([program, "--version"], user=USER, group=USER, capture_output=True, text=True, timeout=30)
-    assert run.returncode == 3 and f"by user {USER} as user 0" in run.stderr
+    assert run.returncode == 3 and f"by user {USER}, " in run.stderr and "as user 0, " in run.stderr
 
 
 def test_a_recorder_that_refuses_is_told(house: House, sleeper: subprocess.Popen[bytes]) -> None:

@@ -3,6 +3,7 @@
 import click
 from click.shell_completion import CompletionItem
 
+from perfdiag.capture.progress import say
 from perfdiag.commands import settings
 from perfdiag.common.errors import UsageError
 from perfdiag.documents import explanation
@@ -32,7 +33,9 @@ def command(finding_id: str | None, thresholds: bool) -> None:
     if thresholds:
         text = explanation.thresholds()
     elif finding_id is not None:
-        text = explanation.text(finding_id, settings.load())
+        config = settings.load()
+        say(*(f"warning: {why}" for why in config.left_out))
+        text = explanation.text(finding_id, config)
     else:
         text = explanation.everything()
     click.echo(text.rstrip("\n"))

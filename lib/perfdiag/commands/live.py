@@ -1,5 +1,7 @@
 """The live part of `perfdiag latency` and `perfdiag host`: record, and report where the time went."""
 
+import os
+
 from perfdiag.capture import session
 from perfdiag.capture.progress import tell
 from perfdiag.capture.recorder import Window
@@ -15,6 +17,8 @@ def measure(wanted: Wanted, window: Window, path: str | None, presentation: Pres
     config = settings.load()
     if path == "-":
         raise UsageError("--record -: standard output is for the report", "give a file")
+    if path and presentation.path and os.path.realpath(path) == os.path.realpath(presentation.path):
+        raise UsageError(f"-o and --record name the same file: {printable(path)}", "give one of them another file")
     with reporting.destination(presentation) as destination:
         budgeted = window if window.host else settings.with_budget(window, config)
         made = session.run(wanted, budgeted, path, command_stdout_fd=2)

@@ -88,6 +88,9 @@ def load(paths: list[Path] | None = None, *, accepted: Accepted) -> Config:
             raise ConfigError(f"{shown}: nested too deeply", "correct the file or move it away") from error
         except TimeoutError as error:  # a host too slow to answer is the one that wants a report
             left_out.append(f"{shown} is left out: {error.strerror}")
+        except BlockingIOError as error:  # of the file itself nothing is known
+            no_process = f"no process can be started, to read {shown}: {error.strerror}"
+            raise ConfigError(no_process, HINTS[errno.EAGAIN]) from error
         except OSError as error:
             if error.errno == errno.EFBIG:  # a device, or some other file: no limit of the shell's is in its way
                 longer = f"{shown}: longer than {LIMIT_BYTES >> 10} KiB"

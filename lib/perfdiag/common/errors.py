@@ -15,7 +15,7 @@ HINTS = {
     errno.EMFILE: _FILES,
     errno.ENFILE: _FILES,
     errno.ENOMEM: MEMORY_HINT,
-    errno.EAGAIN: "raise the limit of processes: ulimit -u unlimited",
+    errno.EAGAIN: "raise the limit of processes: ulimit -u unlimited, or pids.max of the control group",
 }
 
 

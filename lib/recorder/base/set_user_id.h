@@ -18,7 +18,7 @@ static inline bool is_set_user_id(void)
 static inline void explain_set_user_id(const char *program)
 {
 	fprintf(stderr,
-		"error: %s was started set-user-id or set-group-id, by user %u as user %u\n"
+		"error: %s was started set-user-id or set-group-id, by user %u, group %u as user %u, group %u\n"
 		"HINT: chmod ug-s its file; to let others record: a rule of sudo, see perfdiag(8)\n",
-		program, getuid(), geteuid());
+		program, getuid(), getgid(), geteuid(), getegid());
 }

@@ -19,7 +19,8 @@
 #include "program/side_by_side.h"
 
 #define MOST_PROGRAMS 256
-#define MOST_THREADS 4 /* the longest program takes a fifth of the time of all */
+#define MOST_THREADS 4		 /* the longest program takes a fifth of the time of all */
+#define STACK_BYTES (256 * 1024) /* 8 MB each would count against a limit of memory */
 
 typedef int bpf_prog_load_function(enum bpf_prog_type type, const char *name, const char *license,
 				   const struct bpf_insn *instructions, size_t instruction_count,
@@ -120,14 +121,18 @@ void side_by_side_end(void)
 int side_by_side_load(const char **failed)
 {
 	pthread_t threads[MOST_THREADS - 1];
+	pthread_attr_t small;
 	int count = 0;
 
 	is_noting = false;
 	qsort(noted, noted_count, sizeof(*noted), by_length);
 	next = 0;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK_BYTES);
 	while (count < MOST_THREADS - 1 && count < usable_cpus() - 1 &&
-	       !pthread_create(&threads[count], NULL, load_next, NULL))
+	       !pthread_create(&threads[count], &small, load_next, NULL))
 		count++;
+	pthread_attr_destroy(&small);
 	load_next(NULL);
 	while (count)
 		pthread_join(threads[--count], NULL);

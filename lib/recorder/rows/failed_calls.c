@@ -2,6 +2,7 @@
 /* Sleeps that followed a call that had failed, an answer that was an error, or a child that had (failed_tries.bpf.h). */
 #define _GNU_SOURCE
 #include <bpf/libbpf.h>
+#include <ctype.h>
 #include <netinet/in.h>
 #include <string.h>
 #include "program/map_walk.h"
@@ -11,17 +12,27 @@
 
 /*
  * The last component, as of other files: what stands before it can be long, and say more than anybody needs.  Programs also
- * look whether a URL is a file: of that nothing is kept, nor of a name with a password before a host, nor what may be a
- * query, as of sources of mounts.
+ * look whether a URL is a file, with a host or "data:": of that nothing is kept, nor of a name with a password before a
+ * host, nor what may be a query, as of sources of mounts.
  */
+static bool may_be_url(const char *path, size_t length)
+{
+	const char *colon = memchr(path, ':', length), *letter = path;
+
+	if (!colon)
+		return false;
+	while (letter < colon && isalpha((unsigned char)*letter))
+		letter++;
+	return letter == colon || memmem(path, length, ":/", 2) || memchr(colon, '@', path + length - colon);
+}
+
 static void write_base_name(struct json *json, const char *path)
 {
 	size_t length = strnlen(path, ARGUMENT_BYTES), begin;
-	const char *colon = memchr(path, ':', length);
 
 	if (length >= ARGUMENT_BYTES - 1)
 		return; /* it may be cut: its end is not known */
-	if (colon && (memmem(path, length, ":/", 2) || memchr(colon, '@', path + length - colon)))
+	if (may_be_url(path, length))
 		return;
 	length = strcspn(path, "?#;%=");
 	while (length && path[length - 1] == '/')
