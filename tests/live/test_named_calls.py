@@ -144,7 +144,7 @@ def test_calls_have_the_names_that_their_text_shows(case: str, attach: Attach, c
 
 def test_the_finding_of_a_slow_peer_says_what_is_asked_there(attach: Attach, cleanup: Cleanup) -> None:
     first = diagnose(model_of(recorded(attach, cleanup, "calls"))).findings[0]
-    assert first.headline.endswith(", asked for GET /catalog.wsdl"), first
+    assert first.headline.endswith(": GET /catalog.wsdl"), first
     (said,) = [each.text for each in first.evidence if "GET /catalog.wsdl" in each.text]
     assert said.startswith(f"{REQUESTS} of {2 * REQUESTS} calls there, 1.0 a request, 30 ms each"), said
 

@@ -45,7 +45,7 @@ def said(finding: Finding) -> list[str]:
 
 def test_a_slow_peer_is_told_with_what_is_asked_there() -> None:
     found = first(service(named_call(WSDL, 100, 90)))
-    assert found.headline == "10.0.0.5:8080 answers slowly, asked for GET /catalog.wsdl"
+    assert found.headline == "10.0.0.5:8080 answers slowly: GET /catalog.wsdl"
     assert said(found) == ["100 of 100 calls there, 1.0 a request, 90 ms each: GET /catalog.wsdl"]
 
 
@@ -55,7 +55,7 @@ def test_slow_answers_that_are_errors_are_told_as_such(ms: int, told: str) -> No
         object=PEER, name=WSDL, direction="connected", status="504", count=80, sum_ns=80 * ms * 1_000_000
     )
     found = first(service(named_call(WSDL, 100, 90)).line(errors))
-    assert found.headline == f"10.0.0.5:8080 answers slowly, asked for GET /catalog.wsdl{told}"
+    assert found.headline == f"10.0.0.5:8080 answers slowly: GET /catalog.wsdl{told}"
     assert said(found)[0].endswith(f"GET /catalog.wsdl; 80 answered with 504, {ms} ms each")
 
 
@@ -105,7 +105,7 @@ def loop() -> Model:
 
 def test_a_peer_that_an_event_loop_waits_for() -> None:
     found = diagnose(loop()).findings[0]
-    assert found.id == "NET-PEER-SLOW" and found.headline.endswith(f", asked for {WSDL}"), found
+    assert found.id == "NET-PEER-SLOW" and found.headline.endswith(f": {WSDL}"), found
     assert said(found) == [f"100 of 100 calls there, 1.0 a request, 90 ms each: {WSDL}"]
 
 

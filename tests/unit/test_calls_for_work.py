@@ -45,7 +45,7 @@ def test_other_calls_to_it_are_still_waited_for() -> None:
     model = worker({"1 s": 6, "60 ms": 50}, ("BRPOP", 6, 1000), ("KEYS", 50, 60)).model()
     assert model.ns("wait.work") == pytest.approx(6e9) and model.ns("net.receive") == pytest.approx(3e9)
     (found,) = faults(model)
-    assert found.headline == "127.0.0.1:6379 answers slowly, asked for KEYS" and "p50 60" in found.evidence[0].text
+    assert found.headline == "127.0.0.1:6379 answers slowly: KEYS" and "p50 60" in found.evidence[0].text
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def child(command: str, exit_status: int = 1, *, ms: int = 8000, **cause: Any) -
 def test_a_child_that_fails_before_a_sleep_is_told(line: schema.FailedCall, told: str, remedy: str) -> None:
     found = finding(script(line).model(), ID)
     assert found.severity is Severity.WARNING
-    assert found.headline == f"{told}, and sh sleeps before it tries again (8 times)"
+    assert found.headline == f"{told}, and sh sleeps 8 times before it tries again"
     assert remedy in found.remedies[0].text and dict(found.claims) == {"wait.timer": 8_000_000_000}
 
 
@@ -239,7 +239,7 @@ def test_a_child_is_told_by_its_signal() -> None:
 def test_where_only_some_causes_were_seen_the_child_is_one() -> None:
     cause = child("mkdir", ms=2000, call="syscall:mkdir", error=errno.EEXIST, file="lock")
     found = finding(script(child("mkdir", ms=6000), cause).model(), ID)
-    assert "(mkdir() of lock: EEXIST)" in found.headline and "(8 times)" in found.headline
+    assert "(mkdir() of lock: EEXIST)" in found.headline and "8 times" in found.headline
 
 
 def test_children_are_followed_also_where_calls_are_not() -> None:

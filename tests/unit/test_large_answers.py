@@ -31,7 +31,7 @@ def test_who_reads_far_more_than_it_passes_on_asks_for_less() -> None:
     """A driver read 60,000 rows for a page of 20, "for work or for one long answer"."""
     found = finding(page(), ID)
     assert found.severity is Severity.WARNING and "answers with 16.0 MiB each time" in found.headline
-    assert "320 MiB in all; 9.77 KiB sent to clients" in found.evidence[0].text
+    assert "320 MiB in all, of which clients were sent 9.77 KiB" in found.evidence[0].text
     assert "rows" in found.remedies[0].text
     assert not is_elsewhere(found)
 
@@ -59,4 +59,4 @@ def test_the_statement_is_named_where_it_is_the_only_one(names: list[str], told:
     builder.exchange(DATABASE, "connected", {"1 ms": 20}, rest_ns=6 * S, bytes_in=320 * MIB)
     for name in names:
         builder.line(sql_call(name))
-    assert ("to SELECT * FROM a" in finding(builder.model(), ID).headline) is told
+    assert ("answer to SELECT * FROM a is 16.0 MiB" in finding(builder.model(), ID).headline) is told

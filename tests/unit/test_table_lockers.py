@@ -35,7 +35,7 @@ def locked(name: str, *, own_s: int = 6, lock_s: int = 0, key: str = TABLE) -> M
 def test_a_statement_that_locks_tables_and_runs_long_is_named(name: str) -> None:
     """Sessions waited for a table, "and whoever holds them runs its own code"."""
     found = finding(locked(name), WAIT)
-    assert name.rstrip(";") in found.headline and "lock_timeout" in found.remedies[0].text
+    assert f'held by "{name.rstrip(";")}"' in found.headline and "pg_cancel_backend" in found.remedies[0].text
     assert any("3 times, 6.00 s" in each.text for each in found.evidence)
 
 

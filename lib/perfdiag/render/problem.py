@@ -98,7 +98,7 @@ def _sentences(report: Report) -> list[str]:
     worst = [each for _, each in faults(report)]
     if worst and verdict.kind == Kind.PROFILE.value and not any(names(" ".join(said), each) for each in worst):
         said = []
-    if verdict.status in FAULTS and report.answered:  # the first line of the report says so already
+    if verdict.status in (*FAULTS, BUSY, CANNOT_TELL) and report.answered:  # the first line says so already
         many = plural(report.answered.count, "request") + give_or_take(report.answered.count_error)
         said = [each for each in said if not each.startswith(f"Its {many} took ")]
     if verdict.status in FAULTLESS:  # that an objective was kept was asked for

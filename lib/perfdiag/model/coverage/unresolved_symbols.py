@@ -80,7 +80,7 @@ def _outside_of_scripts(recording: Recording) -> list[NotMeasured]:
     if without < MOST_OUTSIDE * max(count, LEAST_SAMPLES):
         return []
     files = first_of(known, MOST_FILES_TOLD)
-    what = f"functions of the scripts that {without:,} of {count:,} samples in {files} are in"
+    what = f"names of script functions for {without:,} of {count:,} samples in {files}"
     return [NotMeasured(what, _NO_FRAMES, _SCRIPTS, "symbols")]
 
 

@@ -27,6 +27,7 @@ _RUST_MARKS = (("$LT$", "<"), ("$GT$", ">"), ("$u20$", " "), ("$RF$", "&"), ("..
 _SCRIPT = re.compile(r"JS:[*^~+]?(\S*) (?:\S*/)?([^/\s]+:\d+):\d+ \(jit\)")
 _COMPILED = " (jit)"
 _JAVA = re.compile(r"\b(?:[a-z_][\w$]*\.)+([A-Z][\w$]*\.[\w$<>]+ \(jit\))")
+_RUBY_BLOCK = re.compile(r"^(?:(?:rescue|ensure) in )?block (?:\(\d+ levels\) )?in ")
 _OF_INTERPRETER = re.compile(
     r"(?:.*<locals>\.)?(.*) \((?:.*/)?([^/]+/__init__\.[^/]+|(?!__init__\.)[^/]+:\d+)\)"  # of a package, its folder
 )
@@ -73,7 +74,7 @@ def readable(frame: str) -> str:
     if script and script[1] in _TOP_LEVEL:
         return f"{script[2].partition(':')[0]} (top level)"
     if script:
-        return f"{script[1] or 'a function'} ({script[2]})"
+        return f"{_RUBY_BLOCK.sub('a block of ', script[1]) or 'a function'} ({script[2]})"
     if free := _FREE.match(frame):
         end = free.end() + int(free[1])
         module = frame[end:].partition(" (")[2]
@@ -117,10 +118,12 @@ _SCHEDULES = re.compile(
     r"|exitsyscall\w*|mcall|systemstack\w*|mstart\w*|rt0_go|newproc\w*)(?:\.abi0)?(?: \(|$)"
 )
 _OF_RUNTIME = re.compile(r"(?:internal/)?runtime(?:/[\w/]+)?\.")
-# What calls the first function of a program or a thread, of the C library, of C++, of HotSpot and of Python.
+# What calls the first function of a program or a thread, of the C library, of C++, of HotSpot and of Python; HotSpot's
+# interpreter stands there without the names of what it runs.
 _STARTS = re.compile(
     r"_*libc_start\w+|_start|start_thread|clone3?|execute_native_thread_routine|thread_native_entry|Thread::call_run"
-    r"|JavaThread::thread_main_inner|Thread\._bootstrap(?:_inner)?|Thread\.run"
+    r"|JavaThread::thread_main_inner|thread_entry|JavaCalls::\w+|StubRoutines|Interpreter"
+    r"|Thread\._bootstrap(?:_inner)?|Thread\.run"
 )
 
 

@@ -53,7 +53,7 @@ _BY_ERROR: Mapping[int, tuple[str, str]] = {
     errno.ENOMEM: ("no memory is left", "see limits of memory: memory.max of its cgroup, prlimit --pid PID"),
     errno.ECONNRESET: (
         "the peer ended the connection",
-        "see the peer's log for why: a limit of its connections (MaxStartups of sshd), its end, or a firewall",
+        "see the peer's log for why: a limit of connections (MaxStartups of sshd), a crash, or a firewall",
     ),
     errno.EPIPE: ("the peer has closed its end", "see the peer's log for why"),
     errno.ESTALE: ("the file is gone on its server", "mount it anew"),

@@ -54,7 +54,7 @@ def _child(model: Model, line: schema.FailedCall) -> Failure:
     cause = _tried(model, line) if line.call or line.status else None
     by_hand = f"run {shlex.quote(command)} by hand, and see what it says: here that may go nowhere (2>/dev/null)"
     expected = _is_answer(line) or bool(cause and line.status and cause.expected)
-    sleepers = f"{_starter(model, line)} sleeps before it tries again ({plural(line.sleeps, 'time')})"
+    sleepers = f"{_starter(model, line)} sleeps {plural(line.sleeps, 'time')} before it tries again"
     told = f"{ended} ({cause.short})" if cause else ended
     told = told if len(f"{told}, and {sleepers}") <= LONGEST_HEADLINE else ended
     return Failure(

@@ -124,7 +124,7 @@ def _on_one(model: Model, finding: Finding, asked: Mapping[str, _Asked]) -> Find
     most = asked[key]
     if most.name in WAITING_COMMANDS:
         return _waits_as_asked(model, finding, most)
-    headline = f"{finding.headline}, asked for {most.title}"
+    headline = f"{finding.headline}: {most.title}"
     return replace(
         finding,
         headline=with_room(headline, finding.headline),

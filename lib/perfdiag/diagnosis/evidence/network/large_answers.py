@@ -31,19 +31,20 @@ def large_answers(model: Model, found: PeerWaits, group: list[Row]) -> Finding |
     each = size(received_bytes // count)
     asked = _asked(model, calls, keys)
     begin = f"{brief(found.name)} answers with {each} each time"
+    whole = f"The answer to {in_short(asked)} is {each} each time, from {brief(found.name)}" if asked else begin
     sent_bytes = sum(exchange.line.bytes_out for exchange in model.exchanges if exchange.served)
     wasted = bool(model.request_time) and received_bytes >= network_policy.large_for_answer * sent_bytes
-    used = f"; {size(sent_bytes)} sent to clients" if wasted else ""
-    read = f"{plural(count, 'answer')} of {size(received_bytes)} in all{used}; {duration(rest_ns)} for what followed"
+    used = f", of which clients were sent {size(sent_bytes)}" if wasted else ""
+    read = f"{plural(count, 'answer')}, {size(received_bytes)} in all{used}; {duration(rest_ns)} from their first bytes"
     return conclude(
         model,
         claims_of(group),
-        headline=with_room(f"{begin}{f', to {in_short(asked)}' if asked else ''}", begin, _LONGEST),
+        headline=with_room(whole, begin, _LONGEST),
         claim=f"{found.name} answers soon, with {each} each time. Threads wait again and again for the next piece.",
         mechanism=Mechanism.LARGE,
         severity=fault(model, total_ns(group)) if wasted else Severity.INFO,
         evidence=[
-            Evidence(f"{read} their first bytes", float(received_bytes), "bytes", "sockets"),
+            Evidence(f"{read} to their last", float(received_bytes), "bytes", "sockets"),
             waits(found.waits, f"waits for {found.name}"),
         ],
         remedies=[

@@ -35,6 +35,12 @@ class TableLocker:
         return in_short(plain(self.statement.name).rstrip(";"))
 
     @property
+    def verb(self) -> str:
+        """Return how its text begins: "VACUUM FULL"."""
+        match = _LOCKS_TABLES.match(self.statement.name)
+        return match[0] if match else ""
+
+    @property
     def evidence(self) -> Evidence:
         """Return how often it ran, and for how long."""
         latency = self.statement.latency

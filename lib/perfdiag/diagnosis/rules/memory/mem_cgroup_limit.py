@@ -100,10 +100,12 @@ def _finding(model: Model, group: MemoryGroup | None, claims: Mapping[str, int],
         headline = f"The OOM killer ended {plural(killed, 'process')} at a memory limit of {brief(name)}"
     elif group and (taking := hidden(group)):
         claim += f" {taking[:1].upper()}{taking[1:]} of it."
-        headline = f"{taking[:1].upper()}{taking[1:]} of the memory limit{at} of {brief(name)}"
+        read = ", so files are read again and again" if 2 * claims.get(READ, 0) > taken_ns else ""
+        headline = f"{taking[:1].upper()}{taking[1:]} of the memory limit{at} of {brief(name)}{read}"
     if hanging and not killed:
         claim += f" {plural(hanging, 'thread')} still waited at the end."
-    evidence = [waits(together(model.rows_of(name)), f"waits in {name}") for name in claims]
+    most = sorted(claims, key=lambda name: -claims[name])
+    evidence = [waits(together(model.rows_of(name)), f"waits in {name}") for name in most]
     if group:
         evidence.append(Evidence(_events(group), float(group.events.get("max", 0)), "count", _probe(group)))
         evidence.extend(uses(group))

@@ -123,7 +123,7 @@ def _finding(model: Model, kind: Kind, rows: Sequence[Row]) -> Finding:
     return conclude(
         model,
         claims_of(rows),
-        headline=f"Sessions wait for {kind.name}{f', which {locker.name} takes' if locker else _headline(root)}",
+        headline=f"Sessions wait for {kind.name}{_headline(root, locker)}",
         claim=f"{plural(waiters, 'session')} waited {duration(ns)} for {kind.name}{_claim(root)}.",
         mechanism=Mechanism.SLEEP if root and root.sleeps else Mechanism.BUSY,
         doubts=["" if root else "only a small part is known of what the holders did meanwhile"],
@@ -165,7 +165,9 @@ def _each_other(model: Model, kind: Kind, rows: Sequence[Row], deadlock: Deadloc
     )
 
 
-def _headline(root: Root | None) -> str:
+def _headline(root: Root | None, locker: TableLocker | None) -> str:
+    if locker:
+        return f' held by "{locker.name}"'
     if root is None or not root.account:
         return ""
     return f", and {f'its holder, {root.name},' if root.tid else 'whoever holds them'} {root.in_brief}"
@@ -185,11 +187,17 @@ def _shown(root: Root | None) -> list[Evidence]:
     return [Evidence(text, root.part, "share", "sched_waking, wait event")]
 
 
+def _against(locker: TableLocker) -> list[Remedy]:
+    """Return what to do about a statement that locks a table: it does no harm to cancel one, but for its work."""
+    cancel = f"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ILIKE '{locker.verb}%'"
+    return [fix(f'cancel it, or wait for its end: psql -c "{cancel}"'), fix("run it when nobody needs the table")]
+
+
 def _remedies(model: Model, kind: Kind, root: Root | None, locker: TableLocker | None = None) -> list[Remedy]:
     if kind.internal:
         return [fix("use fewer sessions at the same time: a connection pool of a few sessions per CPU")]
     return [
-        *([fix(f"run {locker.name} when nobody needs the table, and with SET lock_timeout")] if locker else []),
+        *(_against(locker) if locker else []),
         *([fix(root.remedy)] if root and root.remedy else []),
         fix(f"see who holds them, and why: {activity(model)}"),
         fix("commit soon after the first change, and change the most wanted rows last"),
