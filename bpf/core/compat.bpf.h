@@ -11,11 +11,11 @@
 /*
  * A field of a kernel object.  Where the kernel lets a pointer be named as of a type, the load is one instruction that
  * yields 0 where it would fault, at a tenth of the price of a checked read; and the verifier does not search the names
- * of all types, as for every pointer loaded from one it trusts.  The checked read is said to be rare: then the compiler
- * puts all of them at the end, where the verifier takes out in one piece what is never run.
+ * of all types, as for every pointer loaded from one it trusts.  __builtin_expect(): then the compiler puts all checked
+ * reads at the end of a function, and the verifier removes them in one piece.
  * a35b9af4ec2c ("bpf: Add a kfunc for generic type cast"), v6.2.
  */
-#ifdef LEDGER_DEFINE /* the object linked first says that it is the kernel's: libbpf 1.1 cannot link two that do */
+#ifdef LEDGER_DEFINE /* the object linked first declares it as the kernel's: libbpf 1.1 cannot link two that do */
 extern void *bpf_rdonly_cast(void *object, __u32 type) __ksym __weak;
 const volatile bool has_rdonly_cast;
 #else
@@ -34,6 +34,10 @@ extern const volatile bool has_rdonly_cast;
 			bpf_core_read(&loaded, sizeof(loaded), &loaded_from->field);                                   \
 		loaded;                                                                                                \
 	})
+
+/* Of an object that the verifier trusts: without the cast a plain load, which needs no check. */
+#define LOAD_TRUSTED(type, object, field)                                                                              \
+	(__builtin_expect(has_rdonly_cast, true) ? CAST(type, (void *)(object))->field : (object)->field)
 
 /*
  * A number of bytes, bounded.  The compiler compares one register and passes on another one, which the verifier of Linux 6.1

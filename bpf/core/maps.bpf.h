@@ -208,7 +208,7 @@ static __always_inline struct cpu_state *this_cpu(void)
 /* Most tasks of a host have no storage at all: to see that is a load, no call. */
 static __always_inline bool has_storage(struct task_struct *task)
 {
-	return LOAD(task_struct, task, bpf_storage);
+	return LOAD_TRUSTED(task_struct, task, bpf_storage);
 }
 
 static __always_inline struct record *record_of(struct task_struct *task)

@@ -73,7 +73,7 @@ static __always_inline void note_early(struct sock *sock)
 
 	/* Others' sockets come here, too: what may be loaded without a check is. */
 	if (!accepts_unix || sock->__sk_common.skc_family != AF_UNIX ||
-	    sock->__sk_common.skc_state != TCP_ESTABLISHED || LOAD(sock, sock, sk_socket))
+	    sock->__sk_common.skc_state != TCP_ESTABLISHED || LOAD_TRUSTED(sock, sock, sk_socket))
 		return;
 	where = where_accepted(sock, AF_UNIX);
 	if (!where || !bpf_map_lookup_elem(&accepting, &where))

@@ -10,7 +10,7 @@
  */
 static __always_inline bool is_full(const struct sock *sock)
 {
-	const struct socket *socket = LOAD(sock, sock, sk_socket);
+	const struct socket *socket = LOAD_TRUSTED(sock, sock, sk_socket);
 
 	return socket && LOAD(socket, socket, flags) & 1 << SOCK_NOSPACE;
 }

@@ -14,7 +14,7 @@ static __noinline bool is_moved_by_ring(void)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call call;
 
-	if (!bpf_core_field_exists(task->io_uring) || !LOAD(task_struct, task, io_uring))
+	if (!bpf_core_field_exists(task->io_uring) || !LOAD_TRUSTED(task_struct, task, io_uring))
 		return false;
 	read_call(task, &call);
 	barrier_var(call.number); /* the verifier wants the check on what is used */

@@ -183,7 +183,7 @@ static int load_skeleton(struct recorder *recorder)
 	int err;
 
 	if (!verbose)
-		side_by_side_begin();
+		side_by_side_begin(recorder->skeleton->obj);
 	err = perfdiag__load(recorder->skeleton);
 	finish_symbols(); /* before there are programs of ours, which would be taken for another tracer's */
 	err = err ?: side_by_side_load(&failed);
@@ -275,10 +275,13 @@ int probes_load(struct recorder *recorder)
 	finish_symbols();
 	if (err)
 		return explain_failure(recorder, err);
-	if (!symbol_reader.err)
-		symbol_reader.err = program_symbols_add(recorder);
+	err = symbol_reader.err ? 0 : program_symbols_add(recorder);
 	if (symbol_reader.err)
 		fprintf(stderr, "warning: no kernel symbols (%s): waits are told apart by system call alone\n",
 			strerror(-symbol_reader.err));
+	if (err)
+		fprintf(stderr,
+			"warning: perfdiag's own programs have no names (%s): their time counts as the kernel's\n",
+			strerror(-err));
 	return 0;
 }

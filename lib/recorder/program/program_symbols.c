@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
-#include "base/cleanup.h"
 #include "program/probes.h"
 #include "symbols/symbols.h"
 
@@ -13,8 +12,8 @@
 /* A program that was not compiled, or whose addresses may not be seen, has none. */
 static int add_functions(struct kernel_symbols *symbols, const struct probe_state *state)
 {
-	__u64 addresses[MOST_FUNCTIONS];
-	__u32 lengths[MOST_FUNCTIONS], size;
+	__u64 addresses[MOST_FUNCTIONS] = {};
+	__u32 lengths[MOST_FUNCTIONS] = {}, size;
 	char name[80];
 	struct bpf_prog_info info = {
 		.nr_jited_ksyms = MOST_FUNCTIONS,
@@ -29,7 +28,7 @@ static int add_functions(struct kernel_symbols *symbols, const struct probe_stat
 		return -errno;
 	snprintf(name, sizeof(name), OWN_PROGRAM "%s", state->probe->name);
 	for (__u32 i = 0; !err && i < info.nr_jited_ksyms && i < info.nr_jited_func_lens && i < MOST_FUNCTIONS; i++)
-		if (addresses[i])
+		if (addresses[i] && lengths[i])
 			err = kernel_symbols_add(symbols, addresses[i], lengths[i], name);
 	return err;
 }
@@ -38,10 +37,8 @@ int program_symbols_add(struct recorder *recorder)
 {
 	int err = 0;
 
-	if (!recorder->symbols)
-		return 0;
 	for (size_t i = 0; !err && i < probes_count(); i++)
-		if (recorder->probes[i].program && bpf_program__fd(recorder->probes[i].program) >= 0)
+		if (bpf_program__fd(recorder->probes[i].program) >= 0)
 			err = add_functions(recorder->symbols, &recorder->probes[i]);
 	kernel_symbols_sort(recorder->symbols);
 	return err;

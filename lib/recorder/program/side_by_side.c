@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -41,12 +42,19 @@ struct noted_program {
 static struct noted_program noted[MOST_PROGRAMS];
 static size_t noted_count;
 static atomic_size_t next;
-static bool is_noting;
+static atomic_bool has_failed;
+static const struct bpf_object *noting; /* the object whose programs are noted; NULL: each is loaded when asked for */
 
-/* libbpf closes what tells types of modules before it returns, and asks with nameless programs what the kernel can do. */
-static bool can_wait(const char *name, const struct bpf_prog_load_opts *options)
+/*
+ * Programs of the object alone: libbpf asks the kernel what it can do with small ones of its own, which lie on its stack
+ * and of which newer ones have names.  Types of modules, and a log, are gone when it returns.
+ */
+static bool can_wait(const char *name, const struct bpf_insn *instructions, const struct bpf_prog_load_opts *options)
 {
-	return is_noting && name && noted_count < MOST_PROGRAMS && !options->attach_btf_obj_fd && !options->fd_array;
+	const struct bpf_program *program = noting && name ? bpf_object__find_program_by_name(noting, name) : NULL;
+
+	return program && bpf_program__insns(program) == instructions && noted_count < MOST_PROGRAMS &&
+	       !options->attach_btf_obj_fd && !options->fd_array && !options->log_level;
 }
 
 int __wrap_bpf_prog_load(enum bpf_prog_type type, const char *name, const char *license,
@@ -55,7 +63,7 @@ int __wrap_bpf_prog_load(enum bpf_prog_type type, const char *name, const char *
 {
 	int fd;
 
-	if (!can_wait(name, options))
+	if (!can_wait(name, instructions, options))
 		return __real_bpf_prog_load(type, name, license, instructions, instruction_count, options);
 	fd = eventfd(0, EFD_CLOEXEC);
 	if (fd < 0)
@@ -86,8 +94,11 @@ static int load(struct noted_program *program)
 
 static void *load_next(void *unused)
 {
-	for (size_t i = next++; i < noted_count; i = next++)
+	for (size_t i = next++; !has_failed && i < noted_count; i = next++) {
 		noted[i].err = load(&noted[i]);
+		if (noted[i].err)
+			has_failed = true; /* all are loaded anew without it */
+	}
 	return unused;
 }
 
@@ -103,18 +114,18 @@ static int usable_cpus(void)
 {
 	cpu_set_t set;
 
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+	/* It fails where the host has more CPUs than fit. */
+	return sched_getaffinity(0, sizeof(set), &set) ? MOST_THREADS : CPU_COUNT(&set);
 }
 
-void side_by_side_begin(void)
+void side_by_side_begin(const struct bpf_object *object)
 {
-	is_noting = true;
-	noted_count = 0;
+	noting = object;
 }
 
 void side_by_side_end(void)
 {
-	is_noting = false;
+	noting = NULL;
 	noted_count = 0;
 }
 
@@ -122,14 +133,15 @@ int side_by_side_load(const char **failed)
 {
 	pthread_t threads[MOST_THREADS - 1];
 	pthread_attr_t small;
-	int count = 0;
+	int count = 0, most = usable_cpus() < MOST_THREADS ? usable_cpus() : MOST_THREADS;
 
-	is_noting = false;
+	noting = NULL;
+	has_failed = false;
 	qsort(noted, noted_count, sizeof(*noted), by_length);
 	next = 0;
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, STACK_BYTES);
-	while (count < MOST_THREADS - 1 && count < usable_cpus() - 1 &&
+	while (count + 1 < most && (size_t)count + 1 < noted_count &&
 	       !pthread_create(&threads[count], &small, load_next, NULL))
 		count++;
 	pthread_attr_destroy(&small);

@@ -24,6 +24,7 @@ struct kernel_symbols {
 	size_t count, capacity;
 	char *names;
 	size_t names_length, names_capacity;
+	size_t added_names; /* where those begin that were added after loading; 0: none */
 	bool unsorted;
 };
 
@@ -95,6 +96,8 @@ static int compare(const void *left, const void *right)
 
 int kernel_symbols_add(struct kernel_symbols *symbols, uint64_t address, uint64_t bytes, const char *name)
 {
+	if (!symbols->added_names)
+		symbols->added_names = symbols->names_length;
 	return add(symbols, address, name) ?: add(symbols, address + bytes, "");
 }
 
@@ -209,6 +212,9 @@ const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t a
 	for (size_t i = beyond; i && symbols->symbols[i - 1].address == start; i--) {
 		const char *name = symbols->names + symbols->symbols[i - 1].name;
 
+		/* What was added is known better: some of ours may have been loaded already when the kernel's were read. */
+		if (*name && symbols->added_names && symbols->symbols[i - 1].name >= symbols->added_names)
+			return name;
 		if (*name && (!best || symbol_name_underscores(name) <= symbol_name_underscores(best)))
 			best = name;
 	}

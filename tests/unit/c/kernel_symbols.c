@@ -99,6 +99,10 @@ static void finds_what_was_added(void)
 	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc0000400), "perfdiag:second");
 	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc000047f), "perfdiag:second");
 	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc0000480), NULL);
+	/* The kernel's were read when one of ours was there already. */
+	CHECK_NUMBER(kernel_symbols_add(symbols, 0xffffffffc0000300, 0x80, "perfdiag:third"), 0);
+	kernel_symbols_sort(symbols);
+	CHECK_TEXT(kernel_symbols_name(symbols, 0xffffffffc0000310), "perfdiag:third");
 	kernel_symbols_free(symbols);
 }
 
