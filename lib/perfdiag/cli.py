@@ -50,12 +50,15 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        gc.disable()  # it would look again and again at what stays anyhow: an eighth of the time to import it
-        try:
-            command: click.Command = import_module(f"perfdiag.commands.{cmd_name}").command
-        finally:
-            gc.freeze()
-            gc.enable()
+        name = f"perfdiag.commands.{cmd_name}"
+        if name not in sys.modules:
+            gc.disable()  # it would look again and again at what stays anyhow: an eighth of the time to import it
+            try:
+                import_module(name)
+            finally:
+                gc.freeze()
+                gc.enable()
+        command: click.Command = sys.modules[name].command
         return command
 
     def resolve_command(

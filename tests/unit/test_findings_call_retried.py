@@ -278,6 +278,11 @@ def test_failures_that_come_again_and_again_are_told_beside_pauses_after_success
     assert found.headline.startswith("ssh ends with status 255")
 
 
+def test_a_harmless_failure_before_more_sleep_hides_no_other() -> None:
+    builder = sleeping(failed_ms=1800).line(failed("imap", "open", errno.ENOENT, 1900))
+    assert "link()" in finding(builder.model(), ID).headline
+
+
 def test_sleep_that_follows_no_failure_is_not_due_to_one() -> None:
     assert found_in(sleeping(failed_ms=1000)) is None
     assert found_in(sleeping("connect", errno.ECONNREFUSED)) is None

@@ -6,6 +6,7 @@ import pytest
 from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Part
 from perfdiag.diagnosis.rule import Confidence, Severity
+from perfdiag.model.stacks.scripts import java_library
 from perfdiag.recording.schema import NO_TIME_LOST
 
 from unit.support import Builder
@@ -81,6 +82,12 @@ def test_time_spread_over_the_methods_of_a_library_of_java_is_that_librarys() ->
     builder.stack("cpu", user=["shop.Page.main (jit)"], count=50)
     found = finding(builder.model(), "CPU-BOUND")
     assert "in com.fasterxml.jackson" in found.headline
+
+
+def test_methods_of_other_languages_have_no_package() -> None:
+    for frame in ("julia_foo_12 (jit)", "lists:reverse/1 (jit)", "py::busy:/srv/app.py (jit)", "Main.run (jit)"):
+        (stack,) = Builder().thread("worker", cpu_user="1 s").stack("cpu", user=[frame]).model().stacks
+        assert java_library(stack) == "", frame
 
 
 def test_what_compiles_beside_requests_is_not_what_they_wait_for() -> None:

@@ -56,6 +56,19 @@ def test_programs_that_others_attached_are_no_profile_of_the_target() -> None:
     assert found.severity is Severity.WARNING and "BPF programs of another tracer" in found.headline
 
 
+@pytest.mark.parametrize(
+    "functions",
+    [
+        ("skb_copy", "tcp_sendmsg_locked", "tcp_sendmsg", "bpf_trampoline_6442536467"),
+        ("bpf_prog_6deef7357e7b4530_sd_fw_egress", "__cgroup_bpf_run_filter_skb", "ip_finish_output"),
+    ],
+)
+def test_what_a_program_stands_around_or_in_the_way_of_is_no_tracing(functions: tuple[str, ...]) -> None:
+    """A function that somebody traces at its end runs below a trampoline; filters of packets are of use."""
+    found = finding(in_kernel(functions=functions).model(), "CPU-KERNEL-HEAVY")
+    assert found.severity is Severity.INFO and "tracer" not in found.headline
+
+
 def test_our_own_programs_are_no_work_of_the_target() -> None:
     own = ("perfdiag:sock_recv_length", "bpf_trace_run3", "tcp_recvmsg")
     samples = CpuSamples(in_kernel(functions=own).model())

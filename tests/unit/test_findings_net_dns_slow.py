@@ -61,6 +61,13 @@ def test_a_client_that_gives_up_soon_has_no_slow_name_server(unanswered: int, fa
     builder = waiting({"50 ms": 40}).exchange(SERVER, "lookup", {}, unanswered=unanswered, busy_ns="2 s")
     found = finding(builder.model(), ID)
     assert found.headline == f"Look-ups at name server 10.0.0.1:53 {fate}"
+    assert ("are answered" in found.verify) is (unanswered == 40)
+
+
+@pytest.mark.parametrize("fields", [{"open": 3, "oldest_ns": "100 ms"}, {"unanswered": 1, "retries": 2}])
+def test_look_ups_that_just_began_and_repeats_of_one_are_no_silence(fields: dict[str, Any]) -> None:
+    builder = waiting({"50 ms": 40}).exchange(SERVER, "lookup", {}, busy_ns="2 s", **fields)
+    assert "no answer" not in finding(builder.model(), ID).headline
 
 
 def test_a_name_server_that_takes_long_loses_nothing() -> None:

@@ -110,9 +110,7 @@ def _requests_rows(report: Report, page: Page, account: str, ns: int) -> list[_R
 def _joined(rows: Sequence[_Row]) -> list[_Row]:
     """Return the rows, each time whose cause is found in the row of what that cause makes threads wait for."""
     joined = [row for row in rows if not row.found]
-    for row in rows:
-        if not row.found:
-            continue
+    for row in sorted((each for each in rows if each.found), key=lambda each: -each.ns):
         own = [each for each in joined if each.numbers == row.numbers and len(row.numbers) == 1]
         if not own:
             joined.append(row)

@@ -180,13 +180,12 @@ def fix(report: Report, page: Page) -> Section:
         begin = f"{_numbers([number for number, _ in found])}  " if several else ""
         label = "FIX      " if not place else _INDENT
         rank = 1 + 2 * place if place < _FIXES else 90 + place
-        each = found[0][1]
-        second = second_remedy(each, page)
-        lines = remedy_lines(each.remedy[0], page, label + begin)
+        lines = remedy_lines(found[0][1].remedy[0], page, label + begin)
+        seconds = {remedy.text: remedy for _, each in found if (remedy := second_remedy(each, page))}
         blocks.append(
             [
                 Chunk(lines, rank),
-                *([Chunk(remedy_lines(second, page, f"{_INDENT}or "), ESSENTIAL + place)] if second else []),
+                *(Chunk(remedy_lines(each, page, f"{_INDENT}or "), ESSENTIAL + place) for each in seconds.values()),
             ]
         )
 

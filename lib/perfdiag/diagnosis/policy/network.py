@@ -294,7 +294,8 @@ class NetworkPolicy(Family):
     )
     large_for_answer = factor(
         20,
-        "A server that receives twenty times as much as it sends to its own clients does not need most of it.",
+        "A server that receives twenty times as much as it passes on hardly needs most of it, unless it adds it up or"
+        " stores it.",
     )
     slow_way_ns_per_byte = duration_ns(
         800,

@@ -24,6 +24,7 @@ _OF_LANGUAGE = re.compile(r"/(?:lib(?:64)?(?:/[\w-]+)?|share)/(?:python|ruby/|pe
 _INSTALLED = re.compile(r"/(?:site-packages|dist-packages|gems|bundle|site_ruby|vendor_ruby)/|/local/share/perl/")
 _LINE = re.compile(r":\d+\)$")
 _OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun)\.")
+_PACKAGE = re.compile(r"((?:[a-z_]\w*\.)+)[A-Z][\w$]*\.")  # before a class, which other languages do not have there
 _LIBRARY_PACKAGES = 3  # of Maven's names: organisation and project
 # Of whatever library: what waits for its callers, and is not what they wait for.
 _FOR_CALLERS = re.compile(
@@ -137,8 +138,8 @@ def java_library(stack: schema.Stack) -> str:
         return ""
     compiled = (frame for frame in code(stack) if frame.endswith(" (jit)"))
     own = next((frame for frame in compiled if not _OF_JAVA.match(frame)), "")
-    packages = list(takewhile(str.islower, own.partition(" (")[0].split(".")))
-    return ".".join(packages[:_LIBRARY_PACKAGES])
+    package = _PACKAGE.match(own)
+    return ".".join(package[1].split(".")[:-1][:_LIBRARY_PACKAGES]) if package else ""
 
 
 def is_line(frame: str) -> bool:
@@ -153,7 +154,7 @@ def own_callers(frames: Sequence[str]) -> list[str]:
     scripts = [frame for frame in named if is_line(frame) or frame.endswith(" (jit)")]
     own = [frame for frame in scripts if not of_language(frame) and not _OF_JAVA.match(frame)]
     outside = [frame for frame in named if not of_system(frame) and not schedules(frame)]
-    return [readable(frame) for frame in own or outside]
+    return [readable(frame) for frame in own or scripts or outside]
 
 
 def of_others(frame: str) -> bool:

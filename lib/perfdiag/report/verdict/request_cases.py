@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perfdiag.common.units import duration, first_of, share
-from perfdiag.diagnosis.rule import Confidence, Finding, Severity, account_of, is_elsewhere, is_objective
+from perfdiag.diagnosis.rule import Confidence, Finding, Severity, account_of, is_elsewhere
 from perfdiag.model.requests.request_sums import QUEUED, REST
 from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import PARKED, phrase_of
@@ -196,7 +196,7 @@ def _beside_minor(it: Requests) -> list[str]:
 
 
 def _no_fault(it: Requests) -> list[str]:
-    has_cause = any(each.share >= MINOR and not is_objective(each.id) for each in it.profile)
+    has_cause = it.most_is_no_fault or any(each.share >= MINOR for each in it.profile)
     missed = ["No cause found."] if it.missed and not has_cause else []
     if it.most_is_no_fault:
         return [*missed, *map(told, it.profile), *it.answers, CLIENTS_LOOK]

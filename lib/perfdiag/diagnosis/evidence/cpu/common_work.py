@@ -56,7 +56,7 @@ def common_work(model: Model) -> CommonWork | None:
 
 def of_serving(model: Model) -> CpuSamples:
     """Return the samples of the threads that read requests, where most CPU time is theirs, or most of the requests'
-    time is computing: what compiles or collects garbage beside them is not what requests wait for."""
+    time is their computing: what compiles or collects garbage beside them is not what requests wait for."""
     samples = CpuSamples(model)
     readers = request_readers(model)
     if not readers:
@@ -64,7 +64,12 @@ def of_serving(model: Model) -> CpuSamples:
     serving = CpuSamples(model, tids=readers)
     if serving.count < cpu_policy.samples_for_function:
         return samples
-    computing = is_most_but_for_lack(model.share_of_requests(*CPU), model.share_of_requests(*LACKING_CPU))
+    time = model.request_time
+    awaited = (
+        sum(time.awaited.get(name, 0) for name in CPU) / time.ns if time and time.ns else 0.0
+    )  # of other processes
+    own = model.share_of_requests(*CPU) - awaited
+    computing = is_most_but_for_lack(own, model.share_of_requests(*LACKING_CPU))
     return serving if computing or serving.count >= _MOST * samples.count else samples
 
 

@@ -84,9 +84,14 @@ KINDS = (
         "end the trace that somebody left on: echo nop >/sys/kernel/tracing/current_tracer",
         foreign=True,
     ),
+    Kind(  # their callers tell them from tracers
+        "BPF programs in the way of packets",
+        ("cls_bpf_classify", "tcx_run", "__cgroup_bpf_run_filter", "bpf_prog_run_generic_xdp", "sk_psock_"),
+        "see which they are, and let them do less: bpftool net show; bpftool cgroup tree",
+    ),
     Kind(  # perfdiag's own have other names: see own_probes.py
         "BPF programs of another tracer or agent",
-        ("bpf_prog_", "bpf_trampoline_", "trace_call_bpf", "perf_trace_run_bpf_submit"),
+        ("bpf_prog_", "trace_call_bpf", "perf_trace_run_bpf_submit"),
         "find who attached them, and end that or let them do less: bpftool perf list; bpftool prog show; bpftool link"
         " show",
         foreign=True,

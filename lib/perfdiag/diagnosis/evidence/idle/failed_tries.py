@@ -18,7 +18,7 @@ from perfdiag.recording.accounts import PARKED, TIMER
 
 @dataclass(frozen=True)
 class FailedTries:
-    """What failed before most sleeps of some threads."""
+    """What failed before many sleeps of some threads."""
 
     line: schema.FailedCall
     failure: Failure
@@ -42,8 +42,8 @@ class FailedTries:
 
 
 def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries | None:
-    """Return what failed before most of the sleeps of threads, or before a good part of them where it is no answer
-    that does no harm; None: they followed no failure that was seen.
+    """Return what failed before most of the sleeps of threads, or before a quarter of them where it comes again and
+    again and does harm; None: they followed no failure that was seen.
 
     Connects are left to those who know their peers.
     """
@@ -54,16 +54,14 @@ def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries |
             for each in _children_together(model.failed_calls)
             if each.comm in slept and (each.command or call_of(each) != "connect")
         ]
-        best = max(lines, key=lambda each: (each.sum_ns, each.call), default=None)
-        if best is None:
-            continue
-        # Threads that share a name share its lines: what others slept may be all that followed failures.
-        others_ns = sum(thread.ns(account) for thread in model.threads if thread.comm == best.comm) - slept[best.comm]
-        watched = 1.0 if best.command else watched_part(model)
-        after_failures_ns = best.sum_ns - others_ns * watched
-        found = _found(model, best, account, slept[best.comm])
-        if 0 < _least_share(found) * slept[best.comm] * watched <= after_failures_ns:
-            return found
+        for line in sorted(lines, key=lambda each: (each.sum_ns, each.call), reverse=True):
+            # Threads that share a name share its lines: what others slept may be all that followed failures.
+            all_ns = sum(thread.ns(account) for thread in model.threads if thread.comm == line.comm)
+            watched = 1.0 if line.command else watched_part(model)
+            after_failures_ns = line.sum_ns - (all_ns - slept[line.comm]) * watched
+            found = _found(model, line, account, slept[line.comm])
+            if 0 < _least_share(found) * slept[line.comm] * watched <= after_failures_ns:
+                return found
     return None
 
 

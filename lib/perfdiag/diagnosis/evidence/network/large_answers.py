@@ -14,32 +14,35 @@ from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
 from perfdiag.diagnosis.significance import brief, claims_of, fault, fix, plain, size, total_ns, waits, with_room
-from perfdiag.model.model import Model, Row
+from perfdiag.model.model import Model
 from perfdiag.model.requests.exchanges import Exchange
+from perfdiag.model.statements import sql_calls
 
-_LONGEST = 150  # characters of the headline, which has what was asked for
 
-
-def large_answers(model: Model, found: PeerWaits, group: list[Row]) -> Finding | None:
-    """Return the finding of waits of which most are for the rest of long answers; else None."""
+def large_answers(model: Model, found: PeerWaits) -> Finding | None:
+    """Return the finding of waits of which most are for the rest of answers that begin soon and are long; else None."""
+    group = found.rows
     keys = {row.key for row in group}
     calls = [each for each in model.exchanges if not each.served and each.line.object in keys]
     count, received_bytes = sum(each.line.count for each in calls), sum(each.line.bytes_in for each in calls)
     rest_ns = sum(each.line.rest_ns or 0 for each in calls)
-    if not count or received_bytes < network_policy.large_answer_bytes * count or 2 * rest_ns < total_ns(group):
+    slow = rest_ns > network_policy.slow_way_ns_per_byte * received_bytes
+    late = sum(each.line.sum_ns for each in calls) > rest_ns
+    small = not count or received_bytes < network_policy.large_answer_bytes * count
+    if small or slow or late or 2 * rest_ns < total_ns(group):
         return None
     each = size(received_bytes // count)
     asked = _asked(model, calls, keys)
     begin = f"{brief(found.name)} answers with {each} each time"
     whole = f"The answer to {in_short(asked)} is {each} each time, from {brief(found.name)}" if asked else begin
-    sent_bytes = sum(exchange.line.bytes_out for exchange in model.exchanges if exchange.served)
-    wasted = bool(model.request_time) and received_bytes >= network_policy.large_for_answer * sent_bytes
-    used = f", of which clients were sent {size(sent_bytes)}" if wasted else ""
+    passed_bytes = _passed_on(model, keys)
+    wasted = passed_bytes is not None and received_bytes >= network_policy.large_for_answer * passed_bytes
+    used = f", of which {size(passed_bytes)} was passed on" if wasted and passed_bytes is not None else ""
     read = f"{plural(count, 'answer')}, {size(received_bytes)} in all{used}; {duration(rest_ns)} from their first bytes"
     return conclude(
         model,
         claims_of(group),
-        headline=with_room(whole, begin, _LONGEST),
+        headline=with_room(whole, begin),
         claim=f"{found.name} answers soon, with {each} each time. Threads wait again and again for the next piece.",
         mechanism=Mechanism.LARGE,
         severity=fault(model, total_ns(group)) if wasted else Severity.INFO,
@@ -56,8 +59,17 @@ def large_answers(model: Model, found: PeerWaits, group: list[Row]) -> Finding |
     )
 
 
+def _passed_on(model: Model, keys: set[str]) -> int | None:
+    """Return how many bytes were sent to clients and other peers; None where that is not known of all clients."""
+    if model.request_time is None or any(each.line.declined for each in model.exchanges if each.served):
+        return None
+    unasked = (model.requests_inside.unasked_bytes or 0) if model.requests_inside else 0
+    return unasked + sum(each.line.bytes_out for each in model.exchanges if each.line.object not in keys)
+
+
 def _asked(model: Model, calls: Sequence[Exchange], keys: set[str]) -> str:
     """Return what was asked for, where that is one thing: a statement, or the name of a call."""
-    statements = {plain(each.name).rstrip(";") for each in model.sql_calls if each.object in keys and each.name}
+    sent = [each for each in sql_calls(model.sql_calls) if each.line.object in keys]
+    statements = {plain(each.name).rstrip(";") for each in sent}
     names = statements or {plain(each.line.name) for each in calls if each.line.name}
     return names.pop() if len(names) == 1 else ""

@@ -8,12 +8,10 @@ from perfdiag.diagnosis.evidence.target import cpus_of
 from perfdiag.diagnosis.rule import Evidence
 from perfdiag.facts.cpu_sets import Cpus
 from perfdiag.model.model import Model, once
-from perfdiag.model.thread_accounts import ThreadLedger
-from perfdiag.recording.accounts import BY_NAME
+from perfdiag.model.thread_accounts import ThreadLedger, times_of
 
 # With more affinities than this all threads count as allowed everywhere: this only keeps more time unknown.
 MOST_SETS = 64
-_ON_CPU = tuple(name for name in BY_NAME if name.startswith("cpu."))
 
 
 def queued_ns(thread: ThreadLedger) -> int:
@@ -23,7 +21,7 @@ def queued_ns(thread: ThreadLedger) -> int:
 
 def on_cpu_ns(thread: ThreadLedger) -> int:
     """Return how long a thread had a CPU: its own work, interrupts, and what a hypervisor took meanwhile."""
-    return thread.ns(*_ON_CPU)
+    return sum(ns for name, ns in times_of(thread.accounts) if name.startswith("cpu."))
 
 
 @once

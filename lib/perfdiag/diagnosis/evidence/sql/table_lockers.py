@@ -13,12 +13,12 @@ from perfdiag.diagnosis.significance import plain
 from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 
-# Those whose lock keeps others from reading or writing ("Table-Level Locks" in PostgreSQL's manual); without
-# CONCURRENTLY, which takes a weaker one.
+# Those whose lock keeps others from reading or writing while they run ("Table-Level Locks" in PostgreSQL's manual), but
+# for forms that take a weaker one.
 _LOCKS_TABLES = re.compile(
-    r"(?!.*\bCONCURRENTLY\b)"
-    r"(?:VACUUM\s*(?:\([^)]*)?\s*FULL|ALTER TABLE|TRUNCATE|CLUSTER|REINDEX|DROP (?:TABLE|INDEX)|LOCK(?: TABLE)?"
-    r"|CREATE (?:UNIQUE )?INDEX|CREATE TRIGGER|REFRESH MATERIALIZED VIEW)\b",
+    r"(?!.*\b(?:CONCURRENTLY|VALIDATE CONSTRAINT|ATTACH PARTITION|SET STATISTICS|FULL (?:OFF|FALSE|0))\b)"
+    r"(?:VACUUM\s*(?:\([^)]*)?\s*FULL|ALTER TABLE|TRUNCATE|CLUSTER|REINDEX|DROP (?:TABLE|INDEX)"
+    r"|CREATE (?:UNIQUE )?INDEX|CREATE (?:OR REPLACE )?(?:CONSTRAINT )?TRIGGER|REFRESH MATERIALIZED VIEW)\b",
     re.IGNORECASE,
 )
 
@@ -44,22 +44,22 @@ class TableLocker:
     def evidence(self) -> Evidence:
         """Return how often it ran, and for how long."""
         latency = self.statement.latency
-        ran = f"{plural(latency.count, 'time')}, {duration(latency.sum_ns)}, the longest {duration(latency.max_ns)}"
+        ran = f"{plural(latency.count, 'time')}, {duration(held_ns(self.statement))} without its own waits for locks"
         text = f"{plain(self.statement.name).rstrip(';')} locks its table while it runs: {ran}"
-        return Evidence(text, float(latency.sum_ns), "ns", "statements")
+        return Evidence(text, float(held_ns(self.statement)), "ns", "statements")
 
 
-def table_locker(model: Model) -> TableLocker | None:
-    """Return the statement that locked a table for the longest time; None where none did for long. What it waited for
-    locks itself is not its own: others had the table then."""
+def table_locker(model: Model, least_ns: int) -> TableLocker | None:
+    """Return the statement that locked a table for the longest time; None where none did for so long."""
     found = [
         each for each in statements(model.statements) if each.server == POSTGRESQL and _LOCKS_TABLES.match(each.name)
     ]
-    longest = max(found, key=_held_ns, default=None)
-    if longest is None or _held_ns(longest) < general_policy.fault_share * model.window_ns:
+    longest = max(found, key=held_ns, default=None)
+    if longest is None or held_ns(longest) < max(least_ns, general_policy.fault_share * model.window_ns):
         return None
     return TableLocker(longest)
 
 
-def _held_ns(statement: Statement) -> int:
+def held_ns(statement: Statement) -> int:
+    """Return how long it ran but for its own waits for locks, in which others had the table."""
     return statement.latency.sum_ns - statement.accounts.get(LOCK, 0)

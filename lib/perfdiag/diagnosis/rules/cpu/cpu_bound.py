@@ -76,18 +76,19 @@ def _is_most(model: Model, of_busy: float) -> bool:
 
 def _is_one_spot(model: Model, share: float) -> bool:
     """Return whether a good part of the time is own code, most of which is one function."""
-    spot = CpuSamples(model).hot_spot() if share >= cpu_policy.bound_in_one_share else None
+    spot = of_serving(model).hot_spot() if share >= cpu_policy.bound_in_one_share else None
     return spot is not None and spot.part.share - spot.part.error >= cpu_policy.bound_share
 
 
 def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | None) -> Finding:
     samples = of_serving(model)
     spot, main = samples.hot_spot(), main_work(model, samples)
+    whose = " of the threads that read requests" if samples.count < CpuSamples(model).count else ""
     evidence = [
         _own_time(ns, error * model.ns(*CPU)),
         *([news.evidence] if news else []),
         *_threads(model),
-        *_functions(samples),
+        *_functions(samples, whose),
         *([] if main else _shared_out(samples)),
     ]
     garbage = collection(model, CpuSamples(model))
@@ -96,7 +97,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
     evidence += [garbage.evidence] if garbage else []
     named = samples.hottest(1)
     most = [spot] if spot else named
-    top = f" {most[0].name} is innermost in {most[0].part} of CPU samples." if most and not collects else ""
+    top = f" {most[0].name} is innermost in {most[0].part} of CPU samples{whose}." if most and not collects else ""
     if garbage:
         top += f" {garbage.part} of its CPU samples are in the garbage collector."
     own = "its own code" if error <= cpu_policy.split_unknown_share else "user or kernel code"
@@ -135,7 +136,7 @@ def _own_time(ns: int, error_ns: float) -> Evidence:
 def _outweighs(spot: Hot, garbage: Collection) -> bool:
     """Return whether code that somebody can call less takes more than the collector: no library, which may be the
     runtime that collects."""
-    return spot.nameless_of is None and ".so" not in spot.name and spot.part.share > garbage.part.share
+    return spot.nameless_of is None and ".so" not in spot.name and spot.part.count > garbage.part.count
 
 
 def _cpus(model: Model) -> str:
@@ -174,5 +175,5 @@ def _shared_out(samples: CpuSamples) -> list[Evidence]:
     return functions_evidence(shared, " of CPU samples, with what they call")
 
 
-def _functions(samples: CpuSamples) -> list[Evidence]:
-    return code_evidence(samples, samples.hottest(), f" of {samples.count:,} CPU samples")
+def _functions(samples: CpuSamples, whose: str) -> list[Evidence]:
+    return code_evidence(samples, samples.hottest(), f" of {samples.count:,} CPU samples{whose}")

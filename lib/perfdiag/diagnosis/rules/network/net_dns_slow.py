@@ -81,7 +81,10 @@ class _Server:
     def is_silent(self) -> bool:
         """Whether it was asked several times and answered nothing: a client may give up before it asks again."""
         line = self.lookups.line if self.lookups else None
-        return line is not None and not line.count and self.lost >= network_policy.silent_lookups
+        if line is None or line.count:
+            return False
+        late = line.open if line.oldest_ns >= network_policy.lost_lookup_ns else 0
+        return line.unanswered + late >= network_policy.silent_lookups
 
     @property
     def loses(self) -> bool:
@@ -156,9 +159,8 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
     full = full_table(model) if server.loses else None
     if server.loses:
         counted = f" {_lost_words(server.lookups)}," if server.lookups else ""
-        lost = f"Look-ups at {name} get lost:{counted} {duration(took_ns)} of waiting until they are repeated."
-        silent = f"{name} answers no look-up:{counted} {duration(took_ns)} of waiting."
-        claim = f"{silent[:1].upper()}{silent[1:]}" if server.is_silent else lost
+        until = "" if server.is_silent else " until they are repeated"
+        claim = f"Look-ups at {name} {server.fate}:{counted} {duration(took_ns)} of waiting{until}."
         claim += f" {full.sentence}" if full else ""
     else:
         typical = about(_typical_ns(server))
@@ -181,7 +183,9 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         alternatives=[]
         if server.is_silent
         else ["names that do not exist are tried with every suffix of the search list"],
-        verify=measured(model, f"no look-up at {name} is repeated")
+        verify=measured(
+            model, f"look-ups at {name} are answered" if server.is_silent else f"no look-up at {name} is repeated"
+        )
         if server.loses
         else shorter(model, f"look-ups at {name}", _typical_ns(server), network_policy.slow_answer_ns),
     )

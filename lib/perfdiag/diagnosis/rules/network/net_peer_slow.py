@@ -143,6 +143,8 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     sent = datagrams(model, keys)
     if sent.unanswered:
         return _unanswered(model, found, sent)
+    if found.receives and (large := large_answers(model, found)):
+        return large
     work = of_waits(model, group)
     if other := _given_up(model, found) or _silent(model, found, sent, group, work):
         return other
@@ -215,8 +217,6 @@ def _given_up(model: Model, found: PeerWaits) -> Finding | None:
     None."""
     if other := late_greeting(model, found) or given_up_calls(model, found) or waits_for_the_end(model, found):
         return other
-    if found.receives and (large := large_answers(model, found, found.rows)):
-        return large
     return never_answered(model, found.rows, found.name, fix(measure(found.peers))) if found.receives else None
 
 

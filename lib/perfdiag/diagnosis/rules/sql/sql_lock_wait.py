@@ -51,7 +51,7 @@ class Kind:
 
     name: str
     internal: bool = False  # no statement asks for it
-    of_tables: bool = False
+    of_tables: bool = False  # taken by statements that name the table
 
 
 ROWS, UNKNOWN = Kind("row locks"), Kind("locks of their database")
@@ -67,7 +67,7 @@ def _kind(wait: SessionWait) -> Kind:
     if wait.name in ROW_LOCKS:
         return ROWS
     if wait.name in TABLE_LOCKS:
-        return Kind(f"table locks ({wait.name})", of_tables=True)
+        return Kind(f"table locks ({wait.name})", of_tables=wait.name == "relation")
     return Kind(f"{wait.name or f'lock type {wait.event}'} locks")
 
 
@@ -119,7 +119,9 @@ def _finding(model: Model, kind: Kind, rows: Sequence[Row]) -> Finding:
     root = root_of(model, keys, ns)
     waiters = len({row.pid for row in rows})
     thread = thread_of(model, root.tid) if root and root.tid else None
-    locker = table_locker(model) if kind.of_tables else None
+    known = root is not None and (root.sleeps or root.said is not None)
+    longest_ns = max(row.distribution.sum_ns for row in rows)  # of one session
+    locker = table_locker(model, longest_ns // 2) if kind.of_tables and not known else None
     return conclude(
         model,
         claims_of(rows),
@@ -193,7 +195,7 @@ def _against(locker: TableLocker) -> list[Remedy]:
     return [fix(f'cancel it, or wait for its end: psql -c "{cancel}"'), fix("run it when nobody needs the table")]
 
 
-def _remedies(model: Model, kind: Kind, root: Root | None, locker: TableLocker | None = None) -> list[Remedy]:
+def _remedies(model: Model, kind: Kind, root: Root | None, locker: TableLocker | None) -> list[Remedy]:
     if kind.internal:
         return [fix("use fewer sessions at the same time: a connection pool of a few sessions per CPU")]
     return [
