@@ -132,7 +132,7 @@ def test_what_is_in_no_script_that_is_known_is_said(file: str, tid: int, without
     count = without * 100 // (100 - without)
     builder.stack("cpu", tid=tid, user=[f"eval ({file})"], count=count, weight="200 ms")
     missing = not_measured(builder.recording())
-    assert [f"in {file} are in" in each.what for each in missing] == [True] * said
+    assert [f"samples in {file}" in each.what for each in missing] == [True] * said
 
 
 def test_the_report_names_what_computes() -> None:

@@ -8,8 +8,8 @@ from perfdiag.facts.oom.oom_report import GroupMemory, Report
 
 NO_MORE_KILLS = steady("/proc/vmstat", "oom_kill")
 _SHARED = (
-    "find the large files: df -t tmpfs, ipcs -m, ls -l /dev/shm; delete them or move them to a disk, and mount every"
-    " tmpfs with a size="
+    "find the large files: df -t tmpfs, ipcs -m, ls -l /dev/shm; delete those that nobody uses or move them to a disk,"
+    " and mount every tmpfs with a size="
 )
 _LOCKED = "find the process with locked memory: grep VmLck /proc/[0-9]*/status; lock less, or lower ulimit -l"
 _DIRTY = (

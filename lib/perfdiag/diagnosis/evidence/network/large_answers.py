@@ -29,7 +29,7 @@ def large_answers(model: Model, found: PeerWaits) -> Finding | None:
     slow = rest_ns > network_policy.slow_way_ns_per_byte * received_bytes
     late = sum(each.line.sum_ns for each in calls) > rest_ns
     small = not count or received_bytes < network_policy.large_answer_bytes * count
-    if small or slow or late or 2 * rest_ns < total_ns(group):
+    if not found.receives or small or slow or late or 2 * rest_ns < total_ns(group):
         return None
     each = size(received_bytes // count)
     asked = _asked(model, calls, keys)

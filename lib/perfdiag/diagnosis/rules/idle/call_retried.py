@@ -28,7 +28,8 @@ _BY_HAND = "by hand: strace -f -Z -p PID"
     " sleep(1), and then the program again.",
     measured="The last system call of a thread that failed before each of its sleeps, or answer that was an error (the"
     " status of HTTP/1, or an error of Redis, PostgreSQL, MySQL or MariaDB, on connections that are not encrypted), if"
-    " half of its sleep follows the same one. Of requests, sleep of the threads that serve them counts, otherwise sleep"
+    " half of its sleep follows the same one, or a quarter where it comes four times and does harm. Of requests, sleep"
+    " of the threads that serve them counts, otherwise sleep"
     " that TARGET-SLEEPS would tell. Errors that often do no harm, such as ENOENT or that of mkdir -p, are told as no"
     " fault. Results of calls are read as long as no CPU makes more than 100,000 a second. A child that ends with"
     " another status than 0 counts likewise, where its parent, or a later child, sleeps. Connects are"
@@ -41,7 +42,7 @@ _BY_HAND = "by hand: strace -f -Z -p PID"
     beats=("TARGET-SLEEPS", "TARGET-IDLE", "TARGET-BLOCKED-OR-IDLE", "WAIT-TIMER-IN-REQUEST"),
 )
 def call_retried(model: Model) -> Iterable[Outcome]:
-    """Yield a finding if most sleep of the threads that matter follows calls that fail."""
+    """Yield a finding if much sleep of the threads that matter follows calls that fail."""
     threads = _sleepers(model)
     found = failed_tries(model, threads)
     if found is None and threads and watched_part(model) < idle_policy.failed_tries_share:

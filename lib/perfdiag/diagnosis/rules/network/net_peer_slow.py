@@ -73,7 +73,8 @@ from perfdiag.model.requests.request_time import PEERS
     " another call that was not answered yet, until that was they waited for it. The rest of an answer counts, too,"
     " from when all that had come was read until more came, and so does a greeting, from when it was connected. A peer"
     " on this host is looked at while it is waited for, and so is whom that waits for: what they are in then is the"
-    " cause.",
+    " cause. Where answers begin soon and most of the time is for the rest of a megabyte or more each, their length is"
+    " the cause; it is a fault if the target passes on a twentieth of that or less.",
     alternatives="Packets are lost (NET-RETRANSMITS); the peer has nothing to send; acknowledgements delayed by 40"
     " ms; a name server that does not answer.",
     remedies="Keep connections open, where each call makes one. Measure the peer in the same way; ask for less, in"
@@ -143,10 +144,8 @@ def _peer_finding(model: Model, connections: Connections, group: list[Row]) -> F
     sent = datagrams(model, keys)
     if sent.unanswered:
         return _unanswered(model, found, sent)
-    if found.receives and (large := large_answers(model, found)):
-        return large
     work = of_waits(model, group)
-    if other := _given_up(model, found) or _silent(model, found, sent, group, work):
+    if other := large_answers(model, found) or _given_up(model, found) or _silent(model, found, sent, group, work):
         return other
     severity, claim, remedies, mechanism, headline = judged(model, found)
     holds = holding(model, group, f"for {brief(found.name)}") if found.slow else None
