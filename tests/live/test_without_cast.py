@@ -30,7 +30,15 @@ def without_cast(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("linked") / "perfdiag-recorder"
     objects, archive = ROOT / "build/recorder", program.with_suffix(".a")
     run("ar", "qcs", archive, *objects.rglob("*.o"))
-    words = [*FLAGS, f"-I{GENERATED}", "-static", "-pthread", "-Wl,--wrap=bpf_object__load_skeleton", "-o", program]
+    words = [
+        *FLAGS,
+        f"-I{GENERATED}",
+        "-static",
+        "-pthread",
+        "-Wl,--wrap=bpf_object__load_skeleton,--wrap=bpf_prog_load",
+        "-o",
+        program,
+    ]
     words += [SOURCES / "without_cast.c", objects / "main.o", archive, "-lbpf", "-lelf", "-lz", "-llzma", "-lseccomp"]
     compile_c([str(word) for word in words])
     return program
