@@ -169,10 +169,10 @@ witness-table: deps ## put what make bench ARGS=witnesses has measured into test
 		witness_table.keep(Path(sys.argv[1]), witness_verdicts.VERDICTS)' $(CURDIR)/build/bench/witnesses
 
 readme-kernels: deps ## put what attached on which kernel of the lab into README.md, as make lab has noted it
-	$(Q)$(PYTHON) tests/lab/table.py
+	$(Q)cd tests && PYTHONPATH=. $(CURDIR)/$(PYTHON) -m lab.table
 
 readme-engines: deps ## put what each engine tells into README.md, as make lab ARGS="-k engines --update" has stored it
-	$(Q)$(PYTHON) tests/lab/engines_table.py
+	$(Q)cd tests && PYTHONPATH=. $(CURDIR)/$(PYTHON) -m lab.engines_table
 
 readme: build workloads ## put the report of a fresh demo into README.md
 	$(Q)$(MAKE) demo >tests/data/readme-report.txt

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.table import Row, number
+from bench.table import Row, number, spread
+from readme_block import replace_block
 
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
 STORED = ROOT / "tests/data/bench/medians.json"
 MOST_VERSIONS = 20
 COMPARED = ("x", "ms", "s", "ns")  # other units, such as requests a second, tell what the machine can do
@@ -73,13 +73,9 @@ def changes(rows: Sequence[Row], versions: Sequence[Version]) -> Iterator[str]:
             continue
         apart += 1
         better = (row.value > before["value"]) is row.floor
-        was, now = _range(before["low"], before["high"]), _range(row.low, row.high)
+        was, now = spread(before["low"], before["high"]), spread(row.low, row.high)
         yield f"  {'better' if better else 'WORSE '} {row.name.strip()}: {was} at {version}, now {now} {row.unit}"
     yield f"  {compared} figures compared with versions kept before, {apart} of them differ"
-
-
-def _range(low: float, high: float) -> str:
-    return f"{number(low)} .. {number(high)}"
 
 
 def block(versions: Sequence[Version]) -> str:
@@ -88,9 +84,8 @@ def block(versions: Sequence[Version]) -> str:
     lines = []
     for name, words in TOLD.items():
         if figure := version["rows"].get(name):
-            value, low, high = (number(figure[key]) for key in ("value", "low", "high"))
-            unit = " times" if figure["unit"] == "x" else f" {figure['unit']}"
-            lines.append(f"| {words} | {value}{unit} | {low} .. {high} |\n")
+            unit = "times" if figure["unit"] == "x" else figure["unit"]
+            lines.append(f"| {words} | {number(figure['value'])} {unit} | {spread(figure['low'], figure['high'])} |\n")
     host = version["host"]
     where = f"\nLinux {host['kernel']}, {host['CPUs']} CPUs, {host['date'][:10]}, version {version['version']}.\n\n"
     return BEGIN + TITLE + "".join(lines) + where + END
@@ -108,13 +103,10 @@ def keep(directory: Path) -> None:
     versions.append({"version": version, "host": data["host"], "rows": rows})
     STORED.parent.mkdir(exist_ok=True)
     STORED.write_text(json.dumps(versions[-MOST_VERSIONS:], indent=1) + "\n")
-    before, _, rest = README.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    assert rest and after, f"README.md has no {BEGIN.strip()} and {END.strip()}"
-    README.write_text(before + block(versions) + after)
+    replace_block(BEGIN, END, block(versions))
 
 
 if __name__ == "__main__":
     keep(Path(sys.argv[1]))
 
-__all__ = ["BEGIN", "END", "README", "STORED", "block", "changes", "figures", "keep", "stored"]
+__all__ = ["BEGIN", "END", "STORED", "block", "changes", "figures", "keep", "stored"]

@@ -55,13 +55,18 @@ def number(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def spread(low: float, high: float) -> str:
+    """A range as text."""
+    return f"{number(low)} .. {number(high)}"
+
+
 def line(row: Row) -> str:
     """A row as text."""
     if row.value is None:
         return f"  {row.name:<{NAME_COLUMNS}} not measured: {row.note}"
-    spread = f"{number(row.low)} .. {number(row.high)}" if row.low is not None and row.high is not None else ""
+    around = spread(row.low, row.high) if row.low is not None and row.high is not None else ""
     goal = f"goal {'>=' if row.floor else '<='} {number(row.limit)}" if row.limit is not None else ""
-    text = f"  {row.name:<{NAME_COLUMNS}} {number(row.value):>9} {row.unit:<10} {spread:<20} {goal:<14} {row.verdict}"
+    text = f"  {row.name:<{NAME_COLUMNS}} {number(row.value):>9} {row.unit:<10} {around:<20} {goal:<14} {row.verdict}"
     return text.rstrip() + (f"\n      {row.note}" if row.note else "")
 
 
@@ -89,4 +94,4 @@ def write(directory: Path, rows: Sequence[Row], host: dict[str, Any]) -> None:
     (directory / "bench.txt").write_text(text(rows, host))
 
 
-__all__ = ["Row", "line", "number", "of", "text", "write"]
+__all__ = ["Row", "line", "number", "of", "spread", "text", "write"]

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from readme_block import replace_block
+
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
 STORED = ROOT / "tests/data/engines.json"
 TITLE = """## What each engine tells
 
@@ -52,10 +53,7 @@ def main() -> int:
     if not STORED.exists():
         print("nothing was stored yet: make lab ARGS='-k engines --update'", file=sys.stderr)
         return 1
-    before, _, rest = README.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    assert rest and after, f"README.md has no {BEGIN.strip()} and {END.strip()}"
-    README.write_text(before + block(json.loads(STORED.read_text())) + after)
+    replace_block(BEGIN, END, block(json.loads(STORED.read_text())))
     return 0
 
 

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from readme_block import replace_block
+
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
 NOTED = ROOT / "build/lab/probes.json"
 TITLE = """## What attaches on which kernel
 
@@ -54,10 +55,7 @@ def main() -> int:
         return 1
     noted = {name: value for name, value in json.loads(NOTED.read_text()).items() if "-preempt" not in name}
     releases = {name: value["release"] for name, value in noted.items()}
-    before, _, rest = README.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    assert rest and after, f"README.md has no {BEGIN.strip()} and {END.strip()}"
-    README.write_text(before + BEGIN + TITLE + "\n".join(lines(noted, releases)) + "\n\n" + END + after)
+    replace_block(BEGIN, END, BEGIN + TITLE + "\n".join(lines(noted, releases)) + "\n\n" + END)
     return 0
 
 

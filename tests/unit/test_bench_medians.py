@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bench.medians import README, block, changes, figures, stored
+from bench.medians import block, changes, figures, stored
 from bench.table import Row
+from readme_block import README
 
 
 def _kept(name: str, low: float, value: float, high: float, *, floor: bool = False) -> dict[str, object]:

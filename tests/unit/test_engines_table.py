@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from lab.engines_table import README, STORED, block, lines
+from lab.engines_table import STORED, block, lines
+from readme_block import README
 
 
 def test_readme_has_what_is_stored() -> None:
