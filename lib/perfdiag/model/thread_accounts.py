@@ -88,5 +88,4 @@ class ThreadLedger:
 
     def ns(self, *accounts: str) -> int:
         """Return the time in the named accounts."""
-        own = self.accounts
-        return own.firsts(accounts) if isinstance(own, ByName) else ns_of(own, *accounts)
+        return ns_of(self.accounts, *accounts)

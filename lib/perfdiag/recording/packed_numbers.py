@@ -142,6 +142,14 @@ class Sums(Sequence[T], Generic[T]):
     def __len__(self) -> int:
         return len(self.names)
 
+    def firsts(self, names: Iterable[str]) -> int:
+        """Return the sum of the first numbers of those that are there, without an object for each."""
+        own, layout, data, total = self.names, self._layout, self._data, 0
+        for name in names:
+            if name in own:
+                total += layout.unpack_from(data, own.index(name) * layout.size)[0]
+        return total
+
     def columns(self) -> Columns:
         """Return the names, and all numbers one after the other: no object is made for each sum."""
         return self.names, struct.unpack("=" + self._layout.format[1:] * len(self.names), self._data)
@@ -209,13 +217,8 @@ class ByName(Mapping[str, T], Generic[T]):
         return self._sums.columns()
 
     def firsts(self, names: Iterable[str]) -> int:
-        """Return the sum of the first numbers of those that are there, without an object for each."""
-        sums = self._sums
-        own, layout, data, total = sums.names, sums._layout, sums._data, 0
-        for name in names:
-            if name in own:
-                total += layout.unpack_from(data, own.index(name) * layout.size)[0]
-        return total
+        """Return the sum of the first numbers of those that are there."""
+        return self._sums.firsts(names)
 
     def items(self) -> Any:
         """Return names and sums."""

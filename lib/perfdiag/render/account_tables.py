@@ -22,6 +22,7 @@ LEAST = 0.01  # of the whole: a row of less is folded
 FELT = 0.05  # of the whole: a row of as much is essential
 _BAR, _WIDE_BAR, _SHORTEST_BAR = 20, 30, 4
 _ROOM_FOR_OBJECT = 16
+_ARROW = "  -> "
 _MOST_PARKED = 40  # objects, in the full report
 _MOST_OBJECTS = 40  # of an account in the full report
 
@@ -33,13 +34,18 @@ class _Row:
     ns: int
     entries: Sequence[Account] = ()  # of the threads' time: what was waited for
     numbers: Sequence[int] = ()  # of the findings that explain it
-    found: bool = False  # of an account that tells no cause, the part whose cause is found
+    cause_found: bool = False  # of an account that tells no cause, the part whose cause is found
     more_accounts: int = 0  # whose time is in this row, too
 
     @property
-    def accounts(self) -> str:
+    def account_shown(self) -> str:
         """The name of its account, with the number of those that are joined to it."""
         return f"{self.account} +{self.more_accounts}" if self.more_accounts else self.account
+
+    @property
+    def mark(self) -> str:
+        """The numbers of its findings, behind an arrow."""
+        return f"{_ARROW}{', '.join(map(str, self.numbers))}" if self.numbers else ""
 
 
 @dataclass(frozen=True)
@@ -55,8 +61,8 @@ class _Columns:
         """Return a row: phrase, bar, share, time, account, findings, and objects if there is room."""
         part = row.ns / self.whole_ns if self.whole_ns else 0.0
         bar = "#" * max(1 if row.ns else 0, round(part * self.bar))
-        mark = f"  -> {', '.join(map(str, row.numbers))}" if row.numbers else ""
-        line = f"{self._begin(row.phrase, bar, row.ns)}{row.accounts:<{self.account if mark else 0}}{mark}"
+        account = f"{row.account_shown:<{self.account if row.mark else 0}}"
+        line = f"{self._begin(row.phrase, bar, row.ns)}{account}{row.mark}"
         room = page.width - cell_len(line) - 3
         at = objects(row.entries, room) if room >= _ROOM_FOR_OBJECT else ""
         return clip(f"{line}   {at}".rstrip(), page.width)
@@ -101,7 +107,7 @@ def _requests_rows(report: Report, page: Page, account: str, ns: int) -> list[_R
     explained_ns = min(ns, sum(each.accounts[account] for _, each in causes))
     numbers = [number for number in _numbers(report, page, account) if number not in dict(causes)]
     rows = [
-        _Row(f"{words}, cause found", account, explained_ns, (), [number for number, _ in causes], found=True),
+        _Row(f"{words}, cause found", account, explained_ns, (), [number for number, _ in causes], cause_found=True),
         _Row(phrase_of(account), account, ns - explained_ns, (), numbers),
     ]
     return [row for row in rows if row.ns]
@@ -109,8 +115,8 @@ def _requests_rows(report: Report, page: Page, account: str, ns: int) -> list[_R
 
 def _joined(rows: Sequence[_Row]) -> list[_Row]:
     """Return the rows, each time whose cause is found in the row of what that cause makes threads wait for."""
-    joined = [row for row in rows if not row.found]
-    for row in sorted((each for each in rows if each.found), key=lambda each: -each.ns):
+    joined = [row for row in rows if not row.cause_found]
+    for row in sorted((each for each in rows if each.cause_found), key=lambda each: -each.ns):
         own = [each for each in joined if each.numbers == row.numbers and len(row.numbers) == 1]
         if not own:
             joined.append(row)
@@ -160,8 +166,8 @@ def _threads_time(report: Report, page: Page) -> Section:
 def _table(report: Report, page: Page, title: list[Text], whole_ns: int, rows: Sequence[_Row]) -> Section:
     shown = [row for row in rows if page.full or row.numbers or row.ns >= LEAST * whole_ns]
     phrase = max([len(ELSE), *(min(len(row.phrase), 25) for row in shown or rows)])
-    account = max([0, *(len(row.accounts) for row in shown)])
-    marks = max([0, *(len(f"  -> {', '.join(map(str, row.numbers))}") for row in shown)])
+    account = max([0, *(len(row.account_shown) for row in shown)])
+    marks = max([0, *(len(row.mark or _ARROW) for row in shown)])
     room = page.width - phrase - account - marks - 22
     longest = _WIDE_BAR if page.width > 100 else _BAR
     columns = _Columns(whole_ns, phrase, min(longest, room) if room >= _SHORTEST_BAR else 0, account)

@@ -95,8 +95,8 @@ def _sentences(report: Report) -> list[str]:
     """Return the sentences of the verdict; if it names none of the faults, only these."""
     verdict = report.verdict
     said = [*verdict.sentences]
-    worst = [each for _, each in faults(report)]
-    if worst and verdict.kind == Kind.PROFILE.value and not any(names(" ".join(said), each) for each in worst):
+    found, text = [each for _, each in faults(report)], " ".join(said)
+    if found and verdict.kind == Kind.PROFILE.value and not any(names(text, each) for each in found):
         said = []
     if verdict.status in (*FAULTS, BUSY, CANNOT_TELL) and report.answered:  # the first line says so already
         many = plural(report.answered.count, "request") + give_or_take(report.answered.count_error)

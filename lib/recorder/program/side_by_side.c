@@ -110,12 +110,14 @@ static int by_length(const void *one, const void *other)
 	return its < others ? 1 : -(its > others);
 }
 
-static int usable_cpus(void)
+static int thread_count(void)
 {
 	cpu_set_t set;
 
 	/* It fails where the host has more CPUs than fit. */
-	return sched_getaffinity(0, sizeof(set), &set) ? MOST_THREADS : CPU_COUNT(&set);
+	if (sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) > MOST_THREADS)
+		return MOST_THREADS;
+	return CPU_COUNT(&set);
 }
 
 void side_by_side_begin(const struct bpf_object *object)
@@ -133,7 +135,7 @@ int side_by_side_load(const char **failed)
 {
 	pthread_t threads[MOST_THREADS - 1];
 	pthread_attr_t small;
-	int count = 0, most = usable_cpus() < MOST_THREADS ? usable_cpus() : MOST_THREADS;
+	int count = 0, most = thread_count();
 
 	noting = NULL;
 	has_failed = false;

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.common.units import duration, first_of, plural, share
-from perfdiag.diagnosis.evidence.cpu.common_work import common_work, of_serving
+from perfdiag.diagnosis.evidence.cpu.common_work import common_work, serving_samples
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, called_by
 from perfdiag.diagnosis.evidence.request_readers import request_readers
@@ -34,7 +34,7 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     if first.id == KERNEL and (both := computes_in_both(model)):
         return f"{both}{listened}"
     whole = "request time" if model.request_time else "busy time"
-    samples = of_serving(model)
+    samples = serving_samples(model)
     where = _where(samples, kernel=first.id == KERNEL)
     if first.id != OWN:  # its headline names the work, or the statement
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''}).{listened}"
@@ -48,7 +48,7 @@ def computes_besides(model: Model, findings: Sequence[Finding]) -> str:
     """Return, of a target whose first finding is a fault, that it computes for a good part of its time in one function;
     "" if it does not."""
     own = next((each for each in findings[1:] if each.id == OWN and each.share >= cpu_policy.bound_in_one_share), None)
-    spot = of_serving(model).hot_spot() if own else None
+    spot = serving_samples(model).hot_spot() if own else None
     return f"Besides, {share(own.share)} is own code in {spot.name}." if own and spot else ""
 
 

@@ -20,16 +20,7 @@ from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Evidence, EvidenceKind
 from perfdiag.diagnosis.significance import percent, plain
 from perfdiag.model.stacks import scripts
-from perfdiag.model.stacks.symbols import (
-    is_named,
-    module_of,
-    of_system,
-    readable,
-    schedules,
-    starts,
-    symbol_of,
-    without_package,
-)
+from perfdiag.model.stacks.symbols import is_named, module_of, of_system, readable, schedules, starts, symbol_of
 from perfdiag.recording import schema
 
 SHOWN = 7  # functions
@@ -111,8 +102,8 @@ def path_words(steps: Sequence[Step]) -> str:
     module = ""
     for names, step in zip(told, steps, strict=True):
         for name in names:
-            own, told_name = module_of(name), without_package(name)
-            texts.append(plain(symbol_of(told_name) if own and own == module else told_name))
+            own, shown = module_of(name), plain(name)
+            texts.append(symbol_of(shown) if own and own == module else shown)
             module = own
         if names:
             texts[-1] += f" {percent(step.share)}"

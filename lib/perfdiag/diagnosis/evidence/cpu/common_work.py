@@ -50,11 +50,12 @@ def common_work(model: Model) -> CommonWork | None:
     own, kernel = map(share_of, CPU)
     if own >= _MOST or (kernel >= _MOST and own < _LEAST) or not is_most_but_for_lack(both, lacking):
         return None
-    path = _path(of_serving(model))
+    path = _path(serving_samples(model))
     return CommonWork(path, both, waiting if waiting > _LEAST else 0.0) if path else None
 
 
-def of_serving(model: Model) -> CpuSamples:
+@once
+def serving_samples(model: Model) -> CpuSamples:
     """Return the samples of the threads that read requests, where most CPU time is theirs, or most of the requests'
     time is their computing: what compiles or collects garbage beside them is not what requests wait for."""
     samples = CpuSamples(model)
@@ -64,13 +65,15 @@ def of_serving(model: Model) -> CpuSamples:
     serving = CpuSamples(model, tids=readers)
     if serving.count < cpu_policy.samples_for_function:
         return samples
-    time = model.request_time
-    awaited = (
-        sum(time.awaited.get(name, 0) for name in CPU) / time.ns if time and time.ns else 0.0
-    )  # of other processes
-    own = model.share_of_requests(*CPU) - awaited
-    computing = is_most_but_for_lack(own, model.share_of_requests(*LACKING_CPU))
+    computing = is_most_but_for_lack(_computed_share(model), model.share_of_requests(*LACKING_CPU))
     return serving if computing or serving.count >= _MOST * samples.count else samples
+
+
+def _computed_share(model: Model) -> float:
+    """Return the share of requests' time that is CPU time of their own threads, without processes they wait for."""
+    time = model.request_time
+    awaited_ns = sum(time.awaited.get(name, 0) for name in CPU) if time else 0
+    return model.share_of_requests(*CPU) - (awaited_ns / time.ns if time and time.ns else 0.0)
 
 
 def _path(samples: CpuSamples) -> list[str]:

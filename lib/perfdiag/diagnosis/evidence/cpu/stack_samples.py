@@ -117,10 +117,12 @@ class CpuSamples:
     def _hottest_library(self) -> list[Hot]:
         counts: Counter[str] = Counter()
         for stack in self.stacks:
-            module = "" if stack.kernel or not stack.user else module_of(stack.user[0])
-            if package := "" if stack.kernel else scripts.java_library(stack):
+            if stack.kernel or not stack.user:
+                continue
+            module = module_of(stack.user[0])
+            if package := scripts.java_library(stack):
                 counts[package] += stack.count
-            if ".so" in module and module not in self.interpreters and not of_system(stack.user[0]):
+            elif ".so" in module and module not in self.interpreters and not of_system(stack.user[0]):
                 counts[module] += stack.count
         return [Hot(plain(name), self._part(count)) for name, count in counts.most_common(1)]
 

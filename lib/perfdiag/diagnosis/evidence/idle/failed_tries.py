@@ -47,8 +47,10 @@ def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries |
 
     Connects are left to those who know their peers.
     """
+    least = min(idle_policy.failed_tries_part, idle_policy.failed_tries_share)
     for account in (TIMER, PARKED):
         slept = sums_by_key((thread.comm, thread.ns(account)) for thread in threads)
+        all_slept = sums_by_key((thread.comm, thread.ns(account)) for thread in model.threads)
         lines = [
             each
             for each in _children_together(model.failed_calls)
@@ -56,11 +58,12 @@ def failed_tries(model: Model, threads: Sequence[ThreadLedger]) -> FailedTries |
         ]
         for line in sorted(lines, key=lambda each: (each.sum_ns, each.call), reverse=True):
             # Threads that share a name share its lines: what others slept may be all that followed failures.
-            all_ns = sum(thread.ns(account) for thread in model.threads if thread.comm == line.comm)
             watched = 1.0 if line.command else watched_part(model)
-            after_failures_ns = line.sum_ns - (all_ns - slept[line.comm]) * watched
+            after_failures_ns = line.sum_ns - (all_slept[line.comm] - slept[line.comm]) * watched
+            if not 0 < least * slept[line.comm] * watched <= after_failures_ns:
+                continue
             found = _found(model, line, account, slept[line.comm])
-            if 0 < _least_share(found) * slept[line.comm] * watched <= after_failures_ns:
+            if _least_share(found) * slept[line.comm] * watched <= after_failures_ns:
                 return found
     return None
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.fix_checks import measured
 from perfdiag.diagnosis.evidence.network.peer_waits import PeerWaits
-from perfdiag.diagnosis.evidence.sql.statement_of import in_short
+from perfdiag.diagnosis.evidence.sql.statement_of import in_short, shown
 from perfdiag.diagnosis.frame import conclude
 from perfdiag.diagnosis.policy import network_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Mechanism, Severity
@@ -31,19 +31,22 @@ def large_answers(model: Model, found: PeerWaits) -> Finding | None:
     small = not count or received_bytes < network_policy.large_answer_bytes * count
     if not found.receives or small or slow or late or 2 * rest_ns < total_ns(group):
         return None
-    each = size(received_bytes // count)
+    answer_size = size(received_bytes // count)
     asked = _asked(model, calls, keys)
-    begin = f"{brief(found.name)} answers with {each} each time"
-    whole = f"The answer to {in_short(asked)} is {each} each time, from {brief(found.name)}" if asked else begin
+    begin = f"{brief(found.name)} answers with {answer_size} each time"
+    whole = f"The answer to {in_short(asked)} is {answer_size} each time, from {brief(found.name)}" if asked else begin
     passed_bytes = _passed_on(model, keys)
-    wasted = passed_bytes is not None and received_bytes >= network_policy.large_for_answer * passed_bytes
-    used = f", of which {size(passed_bytes)} was passed on" if wasted and passed_bytes is not None else ""
+    wasted, used = False, ""
+    if passed_bytes is not None and received_bytes >= network_policy.large_for_answer * passed_bytes:
+        wasted, used = True, f", of which {size(passed_bytes)} was passed on"
     read = f"{plural(count, 'answer')}, {size(received_bytes)} in all{used}; {duration(rest_ns)} from their first bytes"
     return conclude(
         model,
         claims_of(group),
         headline=with_room(whole, begin),
-        claim=f"{found.name} answers soon, with {each} each time. Threads wait again and again for the next piece.",
+        claim=(
+            f"{found.name} answers soon, with {answer_size} each time. Threads wait again and again for the next piece."
+        ),
         mechanism=Mechanism.LARGE,
         severity=fault(model, total_ns(group)) if wasted else Severity.INFO,
         evidence=[
@@ -54,7 +57,7 @@ def large_answers(model: Model, found: PeerWaits) -> Finding | None:
             fix("ask for less: only the rows and fields that are used (LIMIT, WHERE), or a page at a time"),
             fix("see whether the client reads all at once: fetch size of its driver, cursors, streaming"),
         ],
-        verify=measured(model, f"answers of {found.name} of less than {each}"),
+        verify=measured(model, f"answers of {found.name} of less than {answer_size}"),
         inside=True,
     )
 
@@ -69,7 +72,6 @@ def _passed_on(model: Model, keys: set[str]) -> int | None:
 
 def _asked(model: Model, calls: Sequence[Exchange], keys: set[str]) -> str:
     """Return what was asked for, where that is one thing: a statement, or the name of a call."""
-    sent = [each for each in sql_calls(model.sql_calls) if each.line.object in keys]
-    statements = {plain(each.name).rstrip(";") for each in sent}
+    statements = {shown(each) for each in sql_calls(model.sql_calls) if each.line.object in keys}
     names = statements or {plain(each.line.name) for each in calls if each.line.name}
     return names.pop() if len(names) == 1 else ""

@@ -12,7 +12,7 @@ from perfdiag.diagnosis.policy import sql_policy
 from perfdiag.diagnosis.rule import Evidence, Finding, Severity, account_of
 from perfdiag.diagnosis.significance import fix, percent, plain, with_room
 from perfdiag.model.model import Model
-from perfdiag.model.statements import Statement, statements
+from perfdiag.model.statements import SqlCall, Statement, statements
 from perfdiag.recording.accounts import OF_CPUS, TIMER
 
 EVENTS = "wait.events"
@@ -24,6 +24,11 @@ def with_statements(model: Model, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings; a fault that falls on one statement for most of its time says so."""
     most = _by_account(statements(model.statements))
     return [_on_one(finding, most) for finding in findings] if most else list(findings)
+
+
+def shown(statement: Statement | SqlCall) -> str:
+    """Return the text of a statement as people are shown it."""
+    return plain(statement.name).rstrip(";")
 
 
 def in_short(statement: str) -> str:
@@ -71,13 +76,13 @@ def _on_one(finding: Finding, most: dict[str, tuple[int, Statement]]) -> Finding
     if account not in most or finding.severity is Severity.INFO or not finding.claimed_ns:
         return finding
     ns, statement = most[account]
-    part, name = min(ns, claimed[account]) / finding.claimed_ns, plain(statement.name).rstrip(";")
+    part, name = min(ns, claimed[account]) / finding.claimed_ns, shown(statement)
     waits = finding.id == waiting_statements.ID  # of other rules on SQL each tells of statements already
     if part < sql_policy.one_statement_share or (finding.id.startswith("SQL-") and not waits):
         return finding
-    shown = Evidence(f"{percent(part)} of it in {name}", part, "share", "statements")
+    in_it = Evidence(f"{percent(part)} of it in {name}", part, "share", "statements")
     if waits:
-        return waiting_statements.with_waiting(finding, name, in_short(name), statement.server, shown)
+        return waiting_statements.with_waiting(finding, name, in_short(name), statement.server, in_it)
     headline, remedies = f"{finding.headline}: {in_short(name)}", list(finding.remedies)
     if account == TIMER:
         why = "a pause in a function of its own, as pg_sleep and SLEEP make, or a cost-based delay of the server"
@@ -85,6 +90,6 @@ def _on_one(finding: Finding, most: dict[str, tuple[int, Statement]]) -> Finding
     return replace(
         finding,
         headline=with_room(headline, finding.headline),
-        evidence=[*finding.evidence, shown],
+        evidence=[*finding.evidence, in_it],
         remedies=remedies,
     )

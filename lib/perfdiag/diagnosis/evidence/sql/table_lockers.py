@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from perfdiag.common.units import duration, plural
 from perfdiag.diagnosis.evidence.session_waits import LOCK
-from perfdiag.diagnosis.evidence.sql.statement_of import in_short
+from perfdiag.diagnosis.evidence.sql.statement_of import in_short, shown
 from perfdiag.diagnosis.evidence.sql.statement_work import POSTGRESQL
 from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Evidence
-from perfdiag.diagnosis.significance import plain
 from perfdiag.model.model import Model
 from perfdiag.model.statements import Statement, statements
 
@@ -32,7 +31,7 @@ class TableLocker:
     @property
     def name(self) -> str:
         """Return its text as a headline has room for it."""
-        return in_short(plain(self.statement.name).rstrip(";"))
+        return in_short(shown(self.statement))
 
     @property
     def verb(self) -> str:
@@ -43,9 +42,9 @@ class TableLocker:
     @property
     def evidence(self) -> Evidence:
         """Return how often it ran, and for how long."""
-        latency = self.statement.latency
-        ran = f"{plural(latency.count, 'time')}, {duration(held_ns(self.statement))} without its own waits for locks"
-        text = f"{plain(self.statement.name).rstrip(';')} locks its table while it runs: {ran}"
+        count = self.statement.latency.count
+        ran = f"{plural(count, 'time')}, {duration(held_ns(self.statement))} without its own waits for locks"
+        text = f"{shown(self.statement)} locks its table while it runs: {ran}"
         return Evidence(text, float(held_ns(self.statement)), "ns", "statements")
 
 

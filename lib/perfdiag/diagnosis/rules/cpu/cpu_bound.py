@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
 from perfdiag.diagnosis.evidence.cpu.cheaper import cheaper
-from perfdiag.diagnosis.evidence.cpu.common_work import of_serving
+from perfdiag.diagnosis.evidence.cpu.common_work import serving_samples
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import Collection, collection
 from perfdiag.diagnosis.evidence.cpu.main_work import MainWork, main_work
 from perfdiag.diagnosis.evidence.cpu.spinning import spinning
@@ -76,14 +76,14 @@ def _is_most(model: Model, of_busy: float) -> bool:
 
 def _is_one_spot(model: Model, share: float) -> bool:
     """Return whether a good part of the time is own code, most of which is one function."""
-    spot = of_serving(model).hot_spot() if share >= cpu_policy.bound_in_one_share else None
+    spot = serving_samples(model).hot_spot() if share >= cpu_policy.bound_in_one_share else None
     return spot is not None and spot.part.share - spot.part.error >= cpu_policy.bound_share
 
 
 def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | None) -> Finding:
-    samples = of_serving(model)
+    samples, everyone = serving_samples(model), CpuSamples(model)
     spot, main = samples.hot_spot(), main_work(model, samples)
-    whose = " of the threads that read requests" if samples.count < CpuSamples(model).count else ""
+    whose = " of the threads that read requests" if samples.count < everyone.count else ""
     evidence = [
         _own_time(ns, error * model.ns(*CPU)),
         *([news.evidence] if news else []),
@@ -91,7 +91,7 @@ def _finding(model: Model, ns: int, part: str, error: float, news: Unasked | Non
         *_functions(samples, whose),
         *([] if main else _shared_out(samples)),
     ]
-    garbage = collection(model, CpuSamples(model))
+    garbage = collection(model, everyone)
     collects = garbage is not None and not (spot and _outweighs(spot, garbage))
     where = _where(collects, main, samples)
     evidence += [garbage.evidence] if garbage else []

@@ -40,6 +40,7 @@ from perfdiag.model.model import Model, Row
 from perfdiag.model.requests.exchanges import Exchange
 
 ID, RECEIVE = "NET-DNS-SLOW", "net.receive"
+_SUFFIXES = "names that do not exist are tried with every suffix of the search list"
 
 
 @dataclass(frozen=True)
@@ -180,19 +181,21 @@ def _finding(model: Model, server: _Server, requests_ns: int) -> Finding:
         doubts=[uncounted, shared, not_followed(model)],
         evidence=[*_evidence(server), *([full.evidence] if full else [])],
         remedies=[*(full.remedies if full else []), *_remedies(server)],
-        alternatives=[]
-        if server.is_silent
-        else ["names that do not exist are tried with every suffix of the search list"],
-        verify=measured(
-            model, f"look-ups at {name} are answered" if server.is_silent else f"no look-up at {name} is repeated"
-        )
-        if server.loses
-        else shorter(model, f"look-ups at {name}", _typical_ns(server), network_policy.slow_answer_ns),
+        alternatives=[] if server.is_silent else [_SUFFIXES],
+        verify=_check(model, server),
     )
     if server.loses:
         return found
     work = of_waits(model, server.rows) if server.rows else of_calls(model, server.key, server.took_ns)
     return with_work(found, work, f"name server {name}")
+
+
+def _check(model: Model, server: _Server) -> str:
+    if server.is_silent:
+        return measured(model, f"look-ups at {server.name} are answered")
+    if server.loses:
+        return measured(model, f"no look-up at {server.name} is repeated")
+    return shorter(model, f"look-ups at {server.name}", _typical_ns(server), network_policy.slow_answer_ns)
 
 
 def _typical_ns(server: _Server) -> int:
