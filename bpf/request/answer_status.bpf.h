@@ -3,6 +3,7 @@
 #pragma once
 #include "request/answer_status.h"
 #include "request/connection.bpf.h"
+#include "request/named_call.bpf.h"
 #include "request/request_name.bpf.h"
 #include "sql/sql_answer.bpf.h"
 #include "wait/call.bpf.h"
@@ -102,7 +103,9 @@ __weak __noinline int look_at_answer(struct connection *connection, __u32 bytes)
 		if (knobs.sees_failures)
 			keep_error(connection, call, status);
 	} else if (status != STATUS_INTERIM) {
-		if (status == STATUS_FINE && client_goes_on(connection, due))
+		if (status == STATUS_MISS)
+			count_miss(connection);
+		if ((status == STATUS_FINE || status == STATUS_MISS) && client_goes_on(connection, due))
 			forget_tries(bpf_get_current_task_btf(), call, false);
 		note_answered(bpf_get_current_task_btf(), connection->object);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an answer in plain text says about itself: the status of HTTP/1, and the first word of an error of Redis.
+ * What an answer in plain text says about itself: the status of HTTP/1, the first word of an error of Redis, and that Redis
+ * or memcached has nothing under a key.
  *
  * Whoever answers may send anything.  So nothing of it is kept but the number of a status, or which word of the list it is.
  */
@@ -15,6 +16,7 @@
 #define STATUS_NONE 0	 /* it is no answer, or too little of one */
 #define STATUS_INTERIM 1 /* the answer is still to come */
 #define STATUS_FINE 2	 /* it is no error */
+#define STATUS_MISS 3	 /* it is none, and what was looked up is not there */
 
 #define LOWEST_ERROR 400
 
@@ -72,6 +74,41 @@ static inline bool is_redis_data(char type)
 	       type == ',';
 }
 
+static inline bool begins_with(const char *text, const char *word)
+{
+	for (__u32 i = 0; i < STATUS_BYTES && word[i]; i++) {
+		if (text[i] != word[i])
+			return false;
+	}
+	return true;
+}
+
+/* Null of Redis: of a text, of an array, and of RESP3. */
+static inline bool is_redis_null(const char *text)
+{
+	return begins_with(text, "$-1\r") || begins_with(text, "*-1\r") || begins_with(text, "_\r");
+}
+
+/* The end of no values of memcached, and that of its meta commands. */
+static inline bool is_memcached_miss(const char *text)
+{
+	return begins_with(text, "END\r") || begins_with(text, "EN\r");
+}
+
+#define BINARY_ANSWER 0x81
+#define BINARY_NOOP 0x0a
+#define BINARY_NO_KEY 1
+
+/* Of memcached's binary protocol.  Keys that are asked for quietly have no answer but the one to what ends them, if missed. */
+static inline __u32 binary_status(const unsigned char *packet)
+{
+	__u32 status = packet[6] << 8 | packet[7];
+
+	if (packet[1] == BINARY_NOOP || status == BINARY_NO_KEY)
+		return STATUS_MISS;
+	return status ? STATUS_NONE : STATUS_FINE;
+}
+
 /* The text has at least STATUS_BYTES bytes, the rest of them 0 where fewer have come. */
 static inline __u32 status_of(const char *text)
 {
@@ -79,5 +116,9 @@ static inline __u32 status_of(const char *text)
 		return http_status(text);
 	if (text[0] == '-')
 		return redis_error(text);
+	if ((unsigned char)text[0] == BINARY_ANSWER && !text[5])
+		return binary_status((const unsigned char *)text);
+	if (is_redis_null(text) || is_memcached_miss(text))
+		return STATUS_MISS;
 	return is_redis_data(text[0]) ? STATUS_FINE : STATUS_NONE;
 }

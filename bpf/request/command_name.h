@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a request of Redis's protocol (RESP) is called: its command alone, "KEYS" of "*2\r\n$4\r\nKEYS\r\n$6\r\nuser:*\r\n".  The
- * same for the programs and for a name that somebody types.  Of several that were read at once it is the first.
+ * What a request of Redis's protocol (RESP) is called: its command alone, "KEYS" of "*2\r\n$4\r\nKEYS\r\n$6\r\nuser:*\r\n".
+ * Likewise of memcached's protocols: "GET" of "get user:7\r\n".  The same for the programs and for a name that somebody
+ * types.  Of several that were read at once it is the first.
  *
  * A client may send anything as a command.  So only letters, '-', '_' and '.' are kept, and no more than COMMAND_BYTES.
  */
@@ -43,6 +44,59 @@ static inline bool find_command(struct naming *naming, __u32 bytes)
 		return false;
 	naming->method = begin;
 	naming->bytes = begin + length;
+	return true;
+}
+
+/* https://docs.memcached.org/protocols/binary/: magic, opcode, length of key, of extras, type of data */
+#define BINARY_REQUEST 0x80
+#define BINARY_EXTRAS 20
+
+/* The bytes of the command of memcached that a text begins with; 0: it begins with none. */
+static inline __u32 memcached_bytes(__u64 word)
+{
+	if (is_method(word, "get ", 4) || is_method(word, "gat ", 4) || is_method(word, "set ", 4) ||
+	    is_method(word, "add ", 4) || is_method(word, "cas ", 4))
+		return 3;
+	if (is_method(word, "mg ", 3) || is_method(word, "ms ", 3) || is_method(word, "md ", 3) ||
+	    is_method(word, "ma ", 3))
+		return 2;
+	if (is_method(word, "gets ", 5) || is_method(word, "gats ", 5) || is_method(word, "incr ", 5) ||
+	    is_method(word, "decr ", 5))
+		return 4;
+	if (is_method(word, "touch ", 6))
+		return 5;
+	if (is_method(word, "delete ", 7) || is_method(word, "append ", 7))
+		return 6;
+	return is_method(word, "prepend ", 8) || is_method(word, "replace ", 8) ? 7 : 0;
+}
+
+/* The command of a packet of memcached's binary protocol, as its text protocol has it, with a blank; 0: there is none. */
+static inline __u64 binary_command(const unsigned char *packet)
+{
+	static const char words[][METHOD_BYTES] = {
+		[0x00] = "get ",    [0x01] = "set ",	 [0x02] = "add ",   [0x03] = "replace ", [0x04] = "delete ",
+		[0x05] = "incr ",   [0x06] = "decr ",	 [0x09] = "get ",   [0x0c] = "get ",	 [0x0d] = "get ",
+		[0x0e] = "append ", [0x0f] = "prepend ", [0x1c] = "touch ", [0x1d] = "gat "
+	};
+
+	if (packet[0] != BINARY_REQUEST || packet[1] >= sizeof(words) / sizeof(*words) || packet[4] > BINARY_EXTRAS ||
+	    packet[5])
+		return 0;
+	return *(const __u64 *)words[packet[1]];
+}
+
+/* The same for memcached. */
+static inline bool find_memcached(struct naming *naming)
+{
+	__u64 binary = binary_command((const unsigned char *)naming->text);
+	__u32 bytes = memcached_bytes(binary ?: *(const __u64 *)naming->text);
+
+	if (!bytes)
+		return false;
+	if (binary)
+		*(__u64 *)naming->text = binary;
+	naming->method = 0;
+	naming->bytes = bytes;
 	return true;
 }
 

@@ -42,7 +42,7 @@ struct naming {
 	bool capital, numbered, hidden; /* of the part: has a capital, is a version, is not kept */
 	bool whole;			/* the path has ended */
 	bool perhaps_frames, frames;	/* of HTTP/2 are looked for, are there */
-	bool command;			/* of Redis: see command_name.h */
+	bool command;			/* of Redis or memcached: see command_name.h */
 	bool call;			/* the target asks for it */
 };
 

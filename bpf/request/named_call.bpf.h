@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the target asks for on connections that it made, where plain text names that: HTTP/1, and Redis. */
+/* What the target asks for on connections that it made, where plain text names that: HTTP/1, Redis, and memcached. */
 #pragma once
 #include "core/buckets.bpf.h"
 #include "request/call_owner.bpf.h"
@@ -17,19 +17,42 @@ struct {
 	__type(value, struct named_call_sum);
 } named_calls SEC(".maps");
 
-/* What was asked on the connection is answered after so long. */
-__weak __noinline int end_named_call(struct connection *connection, __u64 ns)
+static __always_inline struct named_call_key named_call_of(const struct connection *connection,
+							   const struct connection *owner)
 {
-	struct named_call_key key = {};
+	return (struct named_call_key){ connection->object, connection->call_name, owner ? owner->name : 0 };
+}
+
+/* What the request has looked up is not there. */
+__weak __noinline int count_miss(struct connection *connection)
+{
+	struct named_call_key key;
 	struct named_call_sum *sum;
 	struct connection *owner;
 
 	if (!connection)
 		return 0;
 	owner = owner_of(connection);
-	key.object = connection->object;
-	key.name = connection->call_name;
-	key.request = owner ? owner->name : 0;
+	if (owner)
+		owner->missed = 1;
+	key = named_call_of(connection, owner);
+	sum = bpf_map_lookup_elem(&named_calls, &key);
+	if (sum)
+		__sync_fetch_and_add(&sum->missed, 1);
+	return 0;
+}
+
+/* What was asked on the connection is answered after so long. */
+__weak __noinline int end_named_call(struct connection *connection, __u64 ns)
+{
+	struct named_call_key key;
+	struct named_call_sum *sum;
+	struct connection *owner;
+
+	if (!connection)
+		return 0;
+	owner = owner_of(connection);
+	key = named_call_of(connection, owner);
 	connection->status_due = 1;
 	sum = FIND_OR_MAKE(named_calls, &key, COUNTER_NAMED_CALLS_FULL, NULL);
 	if (!sum)

@@ -62,6 +62,7 @@ static __always_inline void begin_request(struct connection *connection, __u32 n
 	connection->timer_ns = connection->behind_at = connection->paused_ns = 0;
 	__builtin_memset(connection->limits, 0, sizeof(connection->limits));
 	connection->unsure = connection->tells ? UNSURE_TELLS : 0;
+	connection->missed = 0;
 	connection->request++;
 	connection->parts_used = connection->unread.used = 0; /* to clear them is as dear as all the rest of this */
 	__builtin_memset(&connection->sql, 0, sizeof(connection->sql));

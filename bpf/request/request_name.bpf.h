@@ -104,7 +104,8 @@ __weak __noinline int shows_frames(struct naming *naming, __u64 address, __u32 b
 /* Global, so that the verifier walks it once. */
 __weak __noinline int begins_with_command(struct naming *naming, __u32 bytes)
 {
-	return naming && find_command(naming, bytes < REQUEST_BYTES ? bytes : REQUEST_BYTES);
+	return naming &&
+	       (find_command(naming, bytes < REQUEST_BYTES ? bytes : REQUEST_BYTES) || find_memcached(naming));
 }
 
 /* No more than the buffer has: what lies behind it in the target's memory was not sent by anybody. */

@@ -245,6 +245,8 @@ __weak __noinline int end_request(struct connection *connection)
 	add(&sum->resent_ns, connection->resent_ns);
 	add(&sum->turns, connection->turned);
 	add(&sum->unsure, is_unsure(connection, ns));
+	add(&sum->missed, connection->missed);
+	add(&sum->missed_ns, connection->missed ? ns : 0);
 	if (connection->read_delay_ns)
 		add_unread(connection, over_slo);
 	if (!connection->several) {

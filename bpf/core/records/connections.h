@@ -35,7 +35,7 @@ enum holder {
 /* Does what comes name requests, in plain text? */
 enum nameless {
 	NAMES,
-	NAMES_COMMANDS, /* of Redis: not all of them want an answer */
+	NAMES_COMMANDS, /* of Redis and memcached: not all of them want an answer */
 	NAMELESS_FIRST, /* the first that was seen: it may be the rest of one from before the window */
 	NAMELESS,
 };
@@ -217,7 +217,8 @@ struct connection {
 	__u8 call_looks; /* in a row at calls that showed none */
 	/* Of a call with a name: nothing of its answer has been read yet, but an interim one.  Of SQL: enum sql_running. */
 	__u8 status_due;
-	__u8 filling[2];
+	__u8 missed; /* the request has looked up what was not there: STATUS_MISS */
+	__u8 filling;
 	__u64 beyond; /* requests that its own have told beside themselves, since not all connections are followed */
 	__u64 errors_beyond; /* likewise of those that were answered with errors */
 	struct request_part {

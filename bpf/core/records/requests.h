@@ -35,6 +35,8 @@ struct exchange_sum {
 	__u64 early;	/* requests that came in well before the one before was answered: pipelined */
 	__u64 declined; /* connections whose requests are told apart by frames */
 	__u64 turns;	/* answered ones whose thread had turned to them from another connection, still open */
+	__u64 missed;	/* answered ones that have looked up what was not there: STATUS_MISS */
+	__u64 missed_ns;
 	__u64 read_delay_ns;
 	__u64 unread_error_ns; /* of these so much can be told as the wrong parts of it */
 	__u64 unread_peers_ns; /* of these, while a call for the request before was under way, and the reader idle */
@@ -189,5 +191,6 @@ struct named_call_key {
 struct named_call_sum {
 	__u64 count, ns; /* answered: until the first byte */
 	__u64 owned;	 /* of those, for a request that is known */
+	__u64 missed;	 /* of those, what was looked up is not there: STATUS_MISS */
 	struct latency latency;
 };

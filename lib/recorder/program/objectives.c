@@ -29,7 +29,7 @@ static void copy_typed(struct naming *naming, const char *typed)
 			text[i] = '0';
 }
 
-/* A word alone is a command of Redis. */
+/* A word alone is a command of Redis or memcached. */
 static bool name_typed_command(struct naming *naming, const char *typed, uint64_t seed)
 {
 	snprintf(naming->text, sizeof(naming->text), "*1\r\n$%zu\r\n%s", strlen(typed), typed);
@@ -82,7 +82,7 @@ static bool can_match(const char *text, const char *name)
 	if (!*name) {
 		fprintf(stderr,
 			"error: --slo: no request is called '%s'\n"
-			"HINT: a name is a method of HTTP/1 and a path, such as 'GET /upload', a command of Redis, or an SQL"
+			"HINT: a name is a method of HTTP/1 and a path, such as 'GET /upload', a command of Redis or memcached, or an SQL"
 			" statement such as COMMIT\n",
 			text);
 		return false;

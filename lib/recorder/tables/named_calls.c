@@ -24,6 +24,7 @@ void named_calls_write(struct recorder *recorder)
 		json_u64(json, "sum_ns", sum.ns);
 		json_u64(json, "max_ns", sum.latency.max_ns);
 		json_u64(json, "owned", sum.owned);
+		json_u64(json, "missed", sum.missed);
 		counts_write(json, "buckets", sum.latency.buckets, LATENCY_BUCKETS);
 		json_write(json, &recorder->output);
 	}

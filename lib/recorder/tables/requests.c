@@ -137,6 +137,8 @@ static void write_exchange(struct recorder *recorder, const struct exchange_key 
 	json_u64(json, "early", sum->early);
 	json_u64(json, "declined", sum->declined);
 	json_u64(json, "turns", sum->turns);
+	json_u64(json, "missed", sum->missed);
+	json_u64(json, "missed_ns", sum->missed_ns);
 	json_u64(json, "whole", sum->whole);
 	json_u64(json, "whole_ns", sum->whole_ns);
 	json_u64(json, "read_delay_ns", sum->read_delay_ns);

@@ -14,6 +14,14 @@ static __u32 of(const char *answer)
 	return status_of(text);
 }
 
+/* Of memcached's binary protocol. */
+static __u32 of_packet(char opcode, char status)
+{
+	const char text[STATUS_BYTES] = { (char)BINARY_ANSWER, opcode, [7] = status };
+
+	return status_of(text);
+}
+
 static void test_statuses_of_http(void)
 {
 	CHECK(of("HTTP/1.1 429 Too Many Requests\r\n") == 429);
@@ -57,8 +65,23 @@ static void test_errors_of_redis(void)
 	CHECK(of("-OO") == REDIS_OTHER);
 	CHECK(of("-SECRETWORDOFTHEIRS x\r\n") == REDIS_OTHER);
 	CHECK(of("+OK\r\n") == STATUS_FINE);
-	CHECK(of("$-1\r\n") == STATUS_FINE);
 	CHECK(of("*2\r\n$1\r\n") == STATUS_FINE);
+}
+
+static void test_what_is_not_there(void)
+{
+	CHECK(of("$-1\r\n") == STATUS_MISS);
+	CHECK(of("*-1\r\n") == STATUS_MISS);
+	CHECK(of("_\r\n") == STATUS_MISS);
+	CHECK(of("$-10\r\n") == STATUS_FINE);
+	CHECK(of("END\r\n") == STATUS_MISS);
+	CHECK(of("EN\r\n") == STATUS_MISS);
+	CHECK(of("ENDED\r\n") == STATUS_NONE);
+	CHECK(of("VALUE key 0 1\r\n") == STATUS_NONE);
+	CHECK(of_packet(0, 1) == STATUS_MISS);
+	CHECK(of_packet(BINARY_NOOP, 0) == STATUS_MISS); /* behind keys that were asked for quietly */
+	CHECK(of_packet(0, 0) == STATUS_FINE);
+	CHECK(of_packet(0, 0x85) == STATUS_NONE); /* busy */
 }
 
 static void test_what_is_no_answer_of_redis(void)
@@ -75,6 +98,7 @@ int main(void)
 	RUN(test_statuses_of_http);
 	RUN(test_what_is_no_status);
 	RUN(test_errors_of_redis);
+	RUN(test_what_is_not_there);
 	RUN(test_what_is_no_answer_of_redis);
 	return check_result();
 }

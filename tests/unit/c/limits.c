@@ -203,6 +203,39 @@ static void a_command_keeps_its_word_only(void)
 	}
 }
 
+static void a_command_of_memcached_keeps_its_word_only(void)
+{
+	static const struct {
+		const char *comes;
+		size_t bytes;
+		const char *name;
+	} cases[] = {
+		{ "get secret\r\n", 12, "GET" },
+		{ "replace secret 0 0 1\r\n", 22, "REPLACE" },
+		{ "mg secret v\r\n", 13, "MG" },
+		{ "getter secret\r\n", 15, NULL },
+		{ "mn\r\n", 4, NULL },
+		{ "\x80\x00\0\6\0\0\0\0\0\0\0\6\0\0\0\0\0\0\0\0\0\0\0\0secret", 30, "GET" },
+		{ "\x80\x0f\0\6\0\0\0\0\0\0\0\6\0\0\0\0\0\0\0\0\0\0\0\0secret", 30, "PREPEND" },
+		{ "\x80\x0a\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24, NULL },
+		{ "\x80\x1e\0\6\0\0\0\0\0\0\0\6\0\0\0\0\0\0\0\0\0\0\0\0secret", 30, NULL },
+		{ "\x80\x00\0\6\0\1\0\0\0\0\0\6\0\0\0\0\0\0\0\0\0\0\0\0secret", 30, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct naming naming = { .bytes = cases[i].bytes };
+
+		memcpy(naming.text, cases[i].comes, cases[i].bytes);
+		CHECK_NUMBER(find_memcached(&naming), !!cases[i].name);
+		if (!cases[i].name)
+			continue;
+		drop_arguments(&naming);
+		CHECK(!memmem(naming.text, sizeof(naming.text), "secret", 6));
+		CHECK(name_command(&naming, 7));
+		CHECK_TEXT((naming.name.request.text[naming.length] = 0, naming.name.request.text), cases[i].name);
+	}
+}
+
 /* What was found to collide in one recording does not in the next. */
 static void a_seed_changes_what_collides(void)
 {
@@ -300,6 +333,7 @@ int main(void)
 	RUN(a_name_keeps_words_only);
 	RUN(a_name_of_which_more_is_to_come_says_so);
 	RUN(a_command_keeps_its_word_only);
+	RUN(a_command_of_memcached_keeps_its_word_only);
 	RUN(a_seed_changes_what_collides);
 	RUN(what_cannot_be_meant_is_refused);
 	RUN(there_is_room_for_so_many);

@@ -18,6 +18,26 @@ class RequestsPolicy(Family):
         2,
         "One answer may be an error by chance.",
     )
+    cache_misses = count(
+        20,
+        "Every cache misses something; of fewer look-ups one more or less decides whether most find nothing.",
+    )
+    cache_miss_share = share(
+        0.5,
+        "A cache in which most look-ups find nothing does not do what it is there for; good ones miss one in ten.",
+    )
+    cache_filled_share = share(
+        0.5,
+        "Whoever puts something there for every second miss fills a cache; others look for what is rarely there.",
+    )
+    other_misses_share = share(
+        0.1,
+        "Where so many answers say the same of empty queues and of locks, nobody knows which of them a request missed.",
+    )
+    cache_hits = count(
+        5,
+        "So many requests that found all they looked up give a mean to compare with.",
+    )
     shared_sleep_factor = factor(
         1.5,
         "Time of requests for each second that threads slept: from there on, requests wait for sleeps of others.",

@@ -9,6 +9,7 @@ from perfdiag.diagnosis.policy import general_policy
 from perfdiag.diagnosis.rule import Finding, account_of
 from perfdiag.diagnosis.settings.block_devices import block_devices
 from perfdiag.diagnosis.settings.boot_options import boot_options
+from perfdiag.diagnosis.settings.cache_misses import cache_misses
 from perfdiag.diagnosis.settings.interfaces import interfaces
 from perfdiag.diagnosis.settings.kernel_settings import kernel_settings, swap_order, used_up
 from perfdiag.diagnosis.settings.mount_options import mount_options
@@ -22,6 +23,7 @@ MOST = 32  # that are told
 _MOST_OF_SOURCE = 1024  # that are looked at: a forged recording may have millions
 # The nearest to the target first: of as much time these tell more than what is set for the whole host.
 _SOURCES: Sequence[Callable[[Model], Iterable[Unusual]]] = (
+    cache_misses,
     mount_options,
     block_devices,
     processes,

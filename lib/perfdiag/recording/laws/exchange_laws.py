@@ -25,6 +25,7 @@ PART_AND_WHOLE_COUNTS = (
     ("turns", "count"),
     ("unsure", "count"),
     ("resent", "count"),
+    ("missed", "count"),
     ("timed_out", "unanswered"),
     ("until_end", "count"),
     ("over_slo_unsure", "over_slo"),
@@ -34,6 +35,7 @@ ANSWERING = ("held", "corked", "resent", "untaken")
 PARTS = ("read_delay", "unread_error", "arriving", *ANSWERING)
 PART_AND_WHOLE_NS = (
     ("over_slo_ns", "sum_ns"),
+    ("missed_ns", "sum_ns"),
     *((f"{part}_ns", "sum_ns") for part in ("whole", *PARTS)),
     *((f"over_slo_{part}_ns", "over_slo_ns") for part in ("whole", *PARTS)),
     *((f"over_slo_{part}_ns", f"{part}_ns") for part in ("whole", "peers", *PARTS)),

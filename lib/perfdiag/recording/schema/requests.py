@@ -58,8 +58,8 @@ class Exchange(Line, tag="exchange"):
     """
 
     object: Object  # "port:8080", "peer:10.0.0.1:5432", ... as in Detail
-    # "GET /users/#" of HTTP/1 and "KEYS" of Redis in plain text, or ""; "(other names)" without room, "(all names)"
-    # where none is kept
+    # "GET /users/#" of HTTP/1 and "KEYS" of Redis or memcached in plain text, or ""; "(other names)" without room,
+    # "(all names)" where none is kept
     name: RequestName
     direction: Word
     count: Count  # answered
@@ -83,6 +83,8 @@ class Exchange(Line, tag="exchange"):
     bytes_in: Count  # received and sent, of what was answered
     bytes_out: Count
     accounts: PartSums
+    missed: Count = 0  # of `count`: requests that have looked up what was not there, as in NamedCall
+    missed_ns: Nanoseconds = 0
     over_slo: Count = 0  # of `count`, and what of the sums is theirs
     over_slo_ns: Nanoseconds = 0
     over_slo_whole_ns: Nanoseconds = 0
@@ -263,13 +265,14 @@ class NamedCall(Line, tag="named_call"):
     """
 
     object: Object  # the peer, as in Exchange
-    name: RequestName  # "GET /users/#", or a command of Redis
+    name: RequestName  # "GET /users/#", or a command of Redis or memcached, "GET"
     request: RequestName  # as in Exchange; "": the request has no name, or none is known that made the call
     count: Count  # answered
     sum_ns: Nanoseconds
     max_ns: Nanoseconds
     owned: Count  # of `count`: the request that made it is known
     buckets: FineBuckets
+    missed: Count = 0  # of `count`: Redis or memcached answered that what was looked up is not there
 
     @property
     def has_name(self) -> bool:

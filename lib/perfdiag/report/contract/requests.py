@@ -98,7 +98,7 @@ class Call(Part, frozen=True, kw_only=True):
 class NamedCall(Part, frozen=True, kw_only=True):
     """Calls that ask one peer for the same, for requests of one name."""
 
-    name: Untrusted  # "GET /users/#", or a command of Redis
+    name: Untrusted  # "GET /users/#", or a command of Redis or memcached
     peer: Untrusted
     request: Untrusted  # "": it has no name, or is not known
     whole: Percentiles

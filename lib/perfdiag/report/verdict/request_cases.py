@@ -5,6 +5,7 @@ from functools import cached_property
 
 from perfdiag.common.units import duration, first_of, share
 from perfdiag.diagnosis.rule import Confidence, Finding, Severity, account_of, is_elsewhere
+from perfdiag.diagnosis.settings.unusual_settings import explained
 from perfdiag.model.requests.request_sums import QUEUED, REST
 from perfdiag.model.requests.request_time import RequestTime, beyond
 from perfdiag.recording.accounts import PARKED, phrase_of
@@ -124,6 +125,13 @@ class Requests(Situation):
         """What takes most of that time and is no fault."""
         found = [each for each in self.diagnosis.findings if each.severity is Severity.INFO and each.claimed_ns]
         return sorted(found, key=lambda each: -each.claimed_ns)[:1]
+
+    @property
+    def set_so(self) -> list[str]:
+        """The setting that explains most of the largest time that is no fault, as a sentence, or none."""
+        reasons = explained(self.model, self.diagnosis.findings)
+        found = (reasons.get(at) for at, each in enumerate(self.diagnosis.findings) if each in self.profile)
+        return [f"{setting.text[:1].upper()}{setting.text[1:]}." for setting in found if setting]
 
     @property
     def most_is_no_fault(self) -> bool:
@@ -278,7 +286,7 @@ CASES = (
         "it computes",
         lambda it: not it.missed and computes(it.model, it.profile),
         Kind.PROFILE,
-        lambda it: [computes(it.model, it.profile), *it.answers, CLIENTS_LOOK],
+        lambda it: [computes(it.model, it.profile), *it.set_so, *it.answers, CLIENTS_LOOK],
         lambda it: it.profile,
     ),
     Case[Requests]("there is no fault", lambda it: True, Kind.PROFILE, _no_fault, lambda it: it.profile),
