@@ -67,7 +67,7 @@ def test_what_it_computes_for_is_told_and_more_cpus_are_for_more_threads() -> No
     for line in served(400, 31 * MS // 4, {"cpu.user": 3 * S}, name="SORT"):
         builder.line(line)
     told = made(model := builder.model(), *diagnose(model).findings)
-    assert told.verdict.sentences[0].startswith("It is computing for SORT: "), told.verdict.sentences
+    assert told.verdict.sentences[0].startswith("server (100) is computing for SORT: "), told.verdict.sentences
     assert told.findings[0].remedy[0].text.endswith(", or use a faster CPU")
 
 

@@ -225,6 +225,8 @@ def test_a_long_statement_is_shortened_in_the_headline() -> None:
             "UPDATE customer_orders SET a = ?, b = ? WHERE customer_id = ? AND order_id = ?",
             "UPDATE customer_orders ... AND order_id = ?",
         ),
+        ("INSERT INTO order_lines VALUES (INSERT(MD5(RAND()), ?), ?)", "INSERT INTO order_lines"),
+        ("INSERT INTO order_lines (id, article, number) VALUES (?)", "INSERT INTO order_lines"),
         ("COPY documents (body) FROM STDIN", "COPY documents (body) FROM STDIN"),
         ("x" * 49, "x" * 43 + " ..."),
     ],

@@ -96,7 +96,7 @@ def test_who_hardly_works_is_not_told_what_it_computes_first() -> None:
     assert kind == Kind.PROFILE.value
     assert text.startswith("Hardly busy, 600 ms in 10.0 s: it waited 9.40 s for events (wait.events). Events come from")
     busier = Builder().thread("node", cpu_user="1 s", wait_events=("9 s", 90)).model()
-    assert verdict(busier, computes)[1].startswith("It is computing")
+    assert verdict(busier, computes)[1].startswith("app (100) is computing")
 
 
 def test_a_moment_of_another_wait_is_not_worth_a_word() -> None:

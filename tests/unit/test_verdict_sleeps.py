@@ -210,7 +210,7 @@ def test_a_profile_of_a_sleeper_leads_with_the_sleep() -> None:
     computes = finding("CPU-BOUND", {"cpu.user": S}, "The target computes: 99 % of it.", severity=Severity.INFO)
     kind, text = verdict(model, computes)
     assert kind == Kind.PROFILE.value and text.startswith("Thread a (100) sleeps 9.60 s of 10.0 s on a timer")
-    assert "It is computing" in text and "No fault" not in text
+    assert "is computing" in text and "No fault" not in text
 
 
 def test_a_small_fault_stands_behind_a_long_sleep() -> None:
@@ -313,5 +313,5 @@ def test_a_script_is_asked_about_its_jobs_and_not_about_its_pauses() -> None:
         computes = replace(finding("CPU-BOUND", {"cpu.user": model.ns("cpu.user")}, "It runs."), severity=Severity.INFO)
         return verdict(model, computes)[1]
 
-    assert script("1900 ms").startswith("It is computing")
+    assert script("1900 ms").startswith("zip is computing")
     assert script("500 ms").startswith("2 threads (sleep) sleep")  # a twentieth of the window

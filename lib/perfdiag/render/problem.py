@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from perfdiag.common.by_key import groups_by_key
-from perfdiag.common.units import give_or_take, plural
+from perfdiag.common.units import plural
 from perfdiag.diagnosis.rule import Confidence, EvidenceKind, Mechanism
 from perfdiag.render.head import STYLES
 from perfdiag.render.layout import COLUMNS, ESSENTIAL, HEADING, Block, Chunk, Page, Section, clip
@@ -99,8 +99,7 @@ def _sentences(report: Report) -> list[str]:
     if found and verdict.kind == Kind.PROFILE.value and not any(names(text, each) for each in found):
         said = []
     if verdict.status in (*FAULTS, BUSY, CANNOT_TELL) and report.answered:  # the first line says so already
-        many = plural(report.answered.count, "request") + give_or_take(report.answered.count_error)
-        said = [each for each in said if not each.startswith(f"Its {many} took ")]
+        said = [each for each in said if each != verdict.of_all]
     if verdict.status in FAULTLESS:  # that an objective was kept was asked for
         kept = [check.text for check in report.checked if check.id == SLO_BREACH][:1]
         said = [*(f"{text[:1].upper()}{text[1:]}." for text in kept), *said]

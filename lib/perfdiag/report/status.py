@@ -41,10 +41,10 @@ def without_given_up(made: contract.Verdict, model: Model) -> contract.Verdict:
         return made
     known = [each for each in made.sentences if each != NO_FAULT]
     if made.status == BUSY:  # with what, is known
-        told = worded(Kind(made.kind), known, made.ids, tells=made.tells)
+        told = worded(Kind(made.kind), known, made.ids, before=made)
         return msgspec.structs.replace(told, status=BUSY)
     cannot = "Cannot tell: its requests were given up, to keep --max-cost: they may be slow, or answered with errors."
-    told = worded(Kind.CANNOT_TELL, [cannot, *known], made.ids, tells=made.tells)
+    told = worded(Kind.CANNOT_TELL, [cannot, *known], made.ids, before=made)
     return msgspec.structs.replace(told, status=CANNOT_TELL)
 
 

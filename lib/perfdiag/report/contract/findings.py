@@ -12,6 +12,7 @@ class Verdict(Part, frozen=True, kw_only=True):
     tells: list[Untrusted]  # commands that would tell more
     doubt: Untrusted  # the first of them where that makes the whole recording unsure, else ""
     ids: list[str]  # the findings it speaks of
+    of_all: Untrusted = ""  # of the sentences, the one on how long all requests took
     status: str = ""  # the same in one word: critical, warning, busy, ok, idle, cannot tell
 
 

@@ -10,7 +10,7 @@ from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples, Hot, calle
 from perfdiag.diagnosis.evidence.request_readers import request_readers
 from perfdiag.diagnosis.evidence.requests.computed_for import computed_for
 from perfdiag.diagnosis.evidence.requests.unasked_sends import mostly_unasked
-from perfdiag.diagnosis.evidence.target import CPU
+from perfdiag.diagnosis.evidence.target import CPU, who_computes
 from perfdiag.diagnosis.policy import cpu_policy
 from perfdiag.diagnosis.rule import Finding
 from perfdiag.diagnosis.significance import plain
@@ -41,7 +41,8 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
     garbage = ", much of it garbage collection" if collection(model, CpuSamples(model)) else ""
     code = f"own code{garbage}{f' ({where})' if where else ''}"
     asked = computed_for(model, fewest_names=1)
-    return f"It is computing{f' for {asked}' if asked else ''}: {share(first.share)} of {whole} is {code}.{listened}"
+    who = f"{who_computes(model)} is computing{f' for {asked}' if asked else ''}"
+    return f"{who}: {share(first.share)} of {whole} is {code}.{listened}"
 
 
 def computes_besides(model: Model, findings: Sequence[Finding]) -> str:
@@ -60,7 +61,8 @@ def computes_in_both(model: Model) -> str:
         return ""
     whole = "request time" if model.request_time else "busy time"
     waits = f", and {share(work.waiting)} is waiting for a CPU" if work.waiting else ""
-    return f"It is computing: {share(work.share)} of {whole} is own code and the kernel's, below {work.below}{waits}."
+    mostly = f"{share(work.share)} of {whole} is own code and the kernel's, below {work.below}{waits}"
+    return f"{who_computes(model)} is computing: {mostly}."
 
 
 def computes_beside(model: Model, waited_ns: int) -> str:

@@ -12,6 +12,13 @@ from perfdiag.model.requests.exchanges import Exchange, Latencies, together
 from perfdiag.model.requests.request_sums import accounts_of, of_all
 from perfdiag.recording.accounts import PARKED
 
+
+class OfAll(str):
+    """The sentence on all requests: the first line of a report on a terminal has their times, too."""
+
+    __slots__ = ()
+
+
 MOSTLY = 0.9  # of what a cause takes of all requests
 
 
@@ -24,7 +31,7 @@ def answered(model: Model, cause: Finding | None = None) -> str:
         return ""
     only = _concerned(model, served, cause) if cause else None
     if only is None:
-        return f"Its {plural(whole.count, 'request')}{give_or_take(whole.error)} took {_times(whole)}."
+        return OfAll(f"Its {plural(whole.count, 'request')}{give_or_take(whole.error)} took {_times(whole)}.")
     of = f"{only.whole.count:,} of {plural(whole.count, 'request')}"
     return f"It concerns {of}: {brief(only.title)}, {_times(only.whole)}."
 

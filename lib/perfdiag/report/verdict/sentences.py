@@ -21,6 +21,7 @@ from perfdiag.model.thread_accounts import ns_of
 from perfdiag.recording.accounts import BY_NAME, PARKED
 from perfdiag.report import contract
 from perfdiag.report.to_tell import ToTell, to_tell
+from perfdiag.report.verdict.concerned_requests import OfAll
 
 SHOWN = 3  # ports
 CLIENTS_LOOK = "If clients measure longer times, the delay is before this process: run perfdiag there."
@@ -219,14 +220,19 @@ def verdict(kind: Kind, parts: Sequence[str], findings: Sequence[Finding] = ()) 
 
 
 def worded(
-    kind: Kind, parts: Sequence[str], ids: Sequence[str], *, doubt: str = "", tells: Sequence[str] = ()
+    kind: Kind,
+    parts: Sequence[str],
+    ids: Sequence[str],
+    *,
+    doubt: str = "",
+    before: contract.Verdict | None = None,
 ) -> contract.Verdict:
     """Return the verdict of a kind on the findings `ids`; `doubt`, if any, is its first sentence.
 
-    Sentences made by `to_tell` are among `parts` where they belong in the text; commands of another verdict are in
-    `tells`.
+    Sentences made by `to_tell` are among `parts` where they belong in the text.  Of the verdict `before`, whose
+    sentences are among `parts`, commands and what the sentence on all requests is stay.
     """
-    whole = [part for part in (doubt, *parts, *map(to_tell, tells)) if part]
+    whole = [part for part in (doubt, *parts, *map(to_tell, before.tells if before else ())) if part]
     commands = [part.command for part in whole if isinstance(part, ToTell)]
     return contract.Verdict(
         kind=kind.value,
@@ -235,4 +241,9 @@ def worded(
         tells=[printable(each, LONGEST_SENTENCE) for each in commands],
         doubt=printable(doubt, LONGEST_SENTENCE),
         ids=list(ids),
+        of_all=before.of_all if before else _of_all(whole),
     )
+
+
+def _of_all(parts: Sequence[str]) -> str:
+    return next((printable(part, LONGEST_SENTENCE) for part in parts if isinstance(part, OfAll)), "")

@@ -37,7 +37,7 @@ def with_doubt(made: contract.Verdict, model: Model, unasked: Mapping[str, str])
     what, how_much, remedy = doubt
     if made.kind in _CAUSES:
         told = f"{what[0].upper()}{what[1:]}: see TRUST."
-        return worded(Kind(made.kind), made.sentences, made.ids, doubt=told, tells=made.tells)
+        return worded(Kind(made.kind), made.sentences, made.ids, doubt=told, before=made)
     return verdict(Kind.CANNOT_TELL, [f"Cannot tell: {what}: {how_much}.", remedy])
 
 

@@ -60,7 +60,7 @@ def _with_faults(it: Situation, made: contract.Verdict) -> contract.Verdict:
     if made.kind != Kind.PROFILE.value or not wrong:
         return made
     parts = [*map(said, wrong[:2]), *(each for each in made.sentences if each != NO_FAULT)]
-    return worded(Kind.CAUSE, parts, [each.id for each in wrong], tells=made.tells)
+    return worded(Kind.CAUSE, parts, [each.id for each in wrong], before=made)
 
 
 def _behind(it: Situation, made: contract.Verdict, failures: Sequence[Finding]) -> contract.Verdict:
@@ -70,7 +70,7 @@ def _behind(it: Situation, made: contract.Verdict, failures: Sequence[Finding]) 
     kind = Kind.CAUSE if failures and not it.timed else Kind(made.kind)
     first = made.sentences[: it.follow(failures)]
     parts = [*map(said, stopped), *first, *map(failed, failures), *made.sentences[len(first) :]]
-    return worded(kind, parts, [*ids, *made.ids], tells=made.tells)
+    return worded(kind, parts, [*ids, *made.ids], before=made)
 
 
 def _with_objective(found: contract.Verdict, it: Situation) -> contract.Verdict:
@@ -80,4 +80,4 @@ def _with_objective(found: contract.Verdict, it: Situation) -> contract.Verdict:
         return found
     causes = 2 if found.kind in (Kind.CAUSES.value, Kind.ELSEWHERE.value) else 1  # sentences
     parts = found.sentences
-    return worded(Kind(found.kind), [*parts[:causes], said(breach), *parts[causes:]], found.ids, tells=found.tells)
+    return worded(Kind(found.kind), [*parts[:causes], said(breach), *parts[causes:]], found.ids, before=found)

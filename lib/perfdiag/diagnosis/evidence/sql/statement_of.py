@@ -38,6 +38,9 @@ def in_short(statement: str) -> str:
     _, condition, rows = values.partition(" WHERE ")
     if sets and condition and changed.startswith("UPDATE ") and len(statement) > LONGEST_STATEMENT:
         statement = f"{changed} ... WHERE {rows}"
+    inserts, values, _ = statement.partition(" VALUES ")
+    if values and len(statement) > LONGEST_STATEMENT:
+        statement = inserts.partition(" (")[0]
     verb, selected, source = statement.partition(" FROM ")
     first, columns, _ = verb.partition(" ")
     if selected and columns and len(statement) > LONGEST_STATEMENT:
