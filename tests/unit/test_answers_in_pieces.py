@@ -14,25 +14,27 @@ BACKEND, ID = "peer:10.0.0.9:9150", "NET-PEER-SLOW"
 S = 1_000_000_000
 
 
-def caller(*, rest_ns: int = 0, connects: int = 0) -> Model:
-    """20 calls that are answered after 1 ms, and 9 s of waits for more at the same peer."""
+def caller(*, rest_ns: int = 0, connects: int = 0, calls: int = 20) -> Model:
+    """Calls that are answered after 1 ms, and 9 s of waits for more at the same peer."""
     builder = Builder().thread("worker", cpu_user="50 ms")
     builder.row("net.receive", BACKEND, durations={"450 ms": 20})
     connect = {"100 us": connects} if connects else {}
-    builder.exchange(BACKEND, "connected", {"1 ms": 20}, connect=connect, rest_ns=rest_ns)
+    builder.exchange(BACKEND, "connected", {"1 ms": calls}, connect=connect, rest_ns=rest_ns)
     return builder.socket(BACKEND, rtt_us=100, minimum_rtt_us=100).model()
 
 
-@pytest.mark.parametrize("how", [{"rest_ns": 9 * S}, {"connects": 20}])
+@pytest.mark.parametrize("how", [{"rest_ns": 9 * S}, {"connects": 20}, {"connects": 3, "calls": 3}])
 def test_who_sends_the_rest_late_is_slow(how: dict[str, int]) -> None:
     model = caller(**how)
     assert model.ns("net.receive") == 9 * S
     assert "10.0.0.9:9150" in finding(model, ID).headline
 
 
-def test_waits_at_a_kept_connection_may_be_for_news() -> None:
-    """As of who has subscribed to something: nothing tells that an answer was owed."""
-    model = caller()
+@pytest.mark.parametrize("how", [{}, {"connects": 2, "calls": 2}])
+def test_waits_at_a_kept_connection_may_be_for_news(how: dict[str, int]) -> None:
+    """As of who has subscribed to something, and again after its connection broke: nothing tells that an answer was
+    owed."""
+    model = caller(**how)
     assert not model.ns("net.receive") and model.ns("wait.parked") == 9 * S
     assert not findings(model, ID)
 

@@ -32,7 +32,7 @@ OPEN = frozenset({"open", "openat", "openat2"})
 ELSEWHERE = {OTHER: PARKED, PIPE: PARKED, FILE_LOCK: WORK, **dict.fromkeys(FROM_PEERS, PARKED)}
 # The rest of an answer is waited for, too, and belongs to it: as long as the waits for its first byte at the most.
 OWED = 0.5
-FEW_CALLS = 5  # with a connection each
+FEW_CALLS = 3  # with a connection each
 LARGE_BYTES = 65_536  # of an answer: more than a first window of TCP, so that the rest waits for acknowledgements
 LEAST_TRIP_NS = 1_000_000  # on shorter ways any wait is as long as a few round trips
 PACED = 0.8  # of the waits
