@@ -49,6 +49,21 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+def test_it_has_its_own_name_while_it_runs(sleeper: subprocess.Popen[bytes]) -> None:
+    """Who waits for a CPU behind Python waits behind perfdiag, and is told so."""
+    words = [PROGRAM, "latency", "--pid", str(sleeper.pid), "--duration", "30", "--quiet"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
+        try:
+            comm = Path(f"/proc/{process.pid}/comm")
+            until(lambda: comm.read_text() == "perfdiag\n" and is_python(process.pid), "Python with that name")
+        finally:
+            process.terminate()
+
+
+def is_python(pid: int) -> bool:
+    return "python" in os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+
+
 def test_a_directory_as_standard_input_is_none() -> None:
     """Python itself does not start with that."""
     directory = os.open("/", os.O_DIRECTORY)

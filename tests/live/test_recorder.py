@@ -280,7 +280,8 @@ def test_the_reader_goes_away(spinner: Workload) -> None:
 
 @pytest.mark.parametrize("arguments", [("--check",), ("--help",), ("--version",)])
 @pytest.mark.parametrize(
-    ("into", "said"), [(">&-", "error: standard output is closed\nHINT: "), (">/dev/full", "No space")]
+    ("into", "said"),
+    [(">&-", "error: standard output is closed, or open for reading only\nHINT: "), (">/dev/full", "No space")],
 )
 def test_what_cannot_be_written_is_a_failure(arguments: tuple[str, ...], into: str, said: str) -> None:
     done = subprocess.run(

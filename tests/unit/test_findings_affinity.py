@@ -47,6 +47,14 @@ def test_children_that_inherited_it_are_widened_too(children: int, which: str) -
     assert remedy.undo == f"for pid in {which}; do taskset -acp 0 $pid; done"
 
 
+def test_who_has_ended_is_started_with_more_cpus() -> None:
+    builder = Builder(cpus=2).ended(reason="command ended").thread("job", tid=100, cpu_user="400 ms")
+    remedy = widened_affinity(
+        knowing(builder.model(), processes={100: blank(Process, pid=100, cpus_allowed="0", thread_cpus={})})
+    )
+    assert remedy and remedy.text == "start it with more CPUs than 0 (of 2): taskset -c 0-1 COMMAND"
+
+
 def test_described_children_are_widened_if_they_are_held_alike() -> None:
     builder = Builder(cpus=2).thread("master", tid=100, rest="wait.events")
     for pid in (200, 201, 202):

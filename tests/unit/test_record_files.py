@@ -177,7 +177,8 @@ def test_a_recording_to_a_standard_output_that_is_closed_is_refused(
     closed = ["sh", "-c", 'exec "$0" "$@" >&-', house.program, "record", "-o", "-", "--pid", str(sleeper.pid)]
     environment = {**os.environ, "FAKE_PLAN": "good", "FAKE_RECORDING": str(house.root / "recording")}
     run = subprocess.run(closed, env=environment, stderr=subprocess.PIPE, text=True, timeout=30)
-    assert (run.returncode, run.stderr.splitlines()[0]) == (1, "error: standard output is closed")
+    said = run.stderr.splitlines()
+    assert (run.returncode, said[0]) == (1, "error: standard output is closed, or open for reading only")
     assert run.stderr.splitlines()[1].startswith("HINT: ")
 
 
@@ -187,7 +188,7 @@ def test_a_standard_input_that_is_closed_is_not_empty(house: House, words: str) 
     run = subprocess.run(closed, capture_output=True, text=True, timeout=30)
     assert run.returncode == 1 and not run.stdout
     said, hint = run.stderr.splitlines()
-    assert said == "error: cannot read standard input: it is closed" and hint.startswith("HINT: ")
+    assert said == "error: cannot read standard input: it is closed, or a directory" and hint.startswith("HINT: ")
 
 
 def test_a_standard_output_that_does_not_block(house: House, sleeper: subprocess.Popen[bytes]) -> None:

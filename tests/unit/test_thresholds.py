@@ -44,6 +44,13 @@ def test_rules_judge_by_the_thresholds_in_force() -> None:
     assert [finding.id for finding in diagnose(model).findings if finding.severity is Severity.WARNING] == warnings
 
 
+def test_a_threshold_of_zero_asks_nothing_of_threads_that_lack_an_account() -> None:
+    with policy.in_force({"idle.parked_whole_life_share": 0.0}):
+        model = _model()
+        assert not [each for each in diagnose(model).silences if "itself failed" in each.reason]
+        assert assembly.make(model, diagnose(model), config.Config())
+
+
 def test_a_failure_restores_the_defaults() -> None:
     with pytest.raises(ZeroDivisionError), policy.in_force({"disk.timeout_ns": 1}):
         raise ZeroDivisionError

@@ -97,6 +97,14 @@ def test_a_file_of_the_kernel_is_told_where_it_differs(each: kernel_settings.Ker
     assert len(found) == 1 and "usually" in found[0], found
 
 
+def test_the_event_of_programs_that_could_print_is_nobody_who_traces() -> None:
+    """The kernel turns it on when such a BPF program is loaded, and leaves it on."""
+    path, builder = "/sys/kernel/tracing/set_event", busy_with(("cpu.kernel",))
+    assert not set_to(path, "bpf_trace:bpf_trace_printk\n", builder)
+    (told_of,) = set_to(path, "bpf_trace:bpf_trace_printk\nsched:sched_switch\n", busy_with(("cpu.kernel",)))
+    assert "has 1 event (usually none)" in told_of
+
+
 @pytest.mark.parametrize("mode", ["0", "2", "5"])
 def test_modes_of_ecn_that_ask_for_nothing_are_usual(mode: str) -> None:
     assert not set_to("/proc/sys/net/ipv4/tcp_ecn", f"{mode}\n", busy_with(("net.connect",)))

@@ -94,6 +94,6 @@ def test_a_finding_may_know_better_what_a_fix_returns() -> None:
 
 def test_functions_are_named_where_the_claim_has_none() -> None:
     model = Builder().thread("a", cpu_user="9 s").model()
-    functions = "its process runs sha512_block (node) 70 % +-4 % of its 420 CPU samples"
+    functions = "sha512_block (node) 70 % +-4 % of 420 CPU samples"
     full = finding("CPU-SINGLE-THREAD", {"cpu.user": 9 * S}, "a is full.", severity=Severity.INFO, functions=functions)
-    assert "Its process runs sha512_block (node) 70 %" in verdict(model, full)[1]
+    assert "Hottest: sha512_block (node) 70 %" in verdict(model, full)[1]

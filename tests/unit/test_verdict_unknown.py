@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from perfdiag.diagnosis.engine import diagnose
 from perfdiag.diagnosis.evidence.idle import parked_threads
 from perfdiag.diagnosis.other_hands import with_other_hands
 from perfdiag.diagnosis.rule import Confidence
@@ -112,3 +113,11 @@ def test_what_a_runtime_computes_for_itself_is_nobodys_work() -> None:
 def test_others_may_wait_for_anything() -> None:
     assert parked_threads.parked_ns(pool(readers=False)) == 36 * S
     assert parked_threads.parked_ns(pool(declined=1)) == 36 * S
+
+
+def test_what_was_not_measured_is_not_ruled_out() -> None:
+    """A recording that was cut off behind its header: "70 checks passed" of no thread."""
+    made = diagnose(Builder().model())
+    assert not made.checks and len(made.silences) > 50
+    (reason,) = {each.reason for each in made.silences if each.id == "CPU-QUOTA-THROTTLED"}
+    assert reason == "nothing of the target was measured"

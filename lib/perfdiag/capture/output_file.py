@@ -182,7 +182,7 @@ def create(path: str, *, whole: bool = False) -> OutFile:
     if path == "-":
         # Read-only is also what the launcher puts where it is closed.
         if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
-            raise PerfdiagError("standard output is closed", "give a file: record -o FILE")
+            raise PerfdiagError("standard output is closed, or open for reading only", "give a file: record -o FILE")
         if os.isatty(1):
             raise UsageError("a recording cannot be written to a terminal", "write it to a file, or into a pipe")
         return OutFile(path, os.dup(1), created=False)

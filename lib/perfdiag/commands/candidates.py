@@ -10,8 +10,8 @@ from perfdiag.common.text import printable
 
 MOST = 200  # more than anybody looks through
 # bash puts candidates into the command line as they are, and who names a process, unit or container chooses what that
-# is: one with a sign that a shell may obey is left out.
-_PLAIN = re.compile(r"[\w@%+=:,./-]+")
+# is: one with a sign that a shell may obey, or that would be an option, is left out.
+_PLAIN = re.compile(r"[\w@%+=:,./][\w@%+=:,./-]*")
 
 
 def pids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

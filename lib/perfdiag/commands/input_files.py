@@ -26,8 +26,8 @@ def opened(path: str, patience_s: float, silent: Callable[[], None]) -> IO[bytes
 
 
 def standard_input(hint: str) -> IO[bytes]:
-    """Return standard input. Raises PerfdiagError with this hint if it is closed."""
+    """Return standard input. Raises PerfdiagError with this hint if it is closed, or a directory."""
     # Write-only is what the launcher puts in its place.
     if sys.stdin is None or fcntl.fcntl(sys.stdin.fileno(), fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
-        raise PerfdiagError("cannot read standard input: it is closed", hint)
+        raise PerfdiagError("cannot read standard input: it is closed, or a directory", hint)
     return sys.stdin.buffer

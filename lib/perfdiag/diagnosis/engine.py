@@ -1,6 +1,6 @@
 """`diagnose`: run every rule on a model, then settle which finding gets which time."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -59,7 +59,7 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
             reason = f"the rule itself failed ({type(error).__name__}: {error})".replace("\n", " ")
             silences.append(Silence(id, reason, "please report this with the recording (perfdiag record)"))
             continue
-        for outcome in _without_blind_checks(rule, outcomes, model.unseen):
+        for outcome in _without_blind_checks(rule, outcomes, model):
             if isinstance(outcome, Finding):
                 findings.append(outcome)
             elif isinstance(outcome, Check):
@@ -81,11 +81,15 @@ def diagnose(model: Model, rules: Mapping[str, Rule] = RULES) -> Diagnosis:
     )
 
 
-def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], unseen: Collection[str]) -> Iterator[Outcome]:
-    """Yield what a rule says; that all is well with an account nobody could see becomes silence."""
-    hidden = [account for account in rule.accounts if account in unseen]
+def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], model: Model) -> Iterator[Outcome]:
+    """Yield what a rule says; that all is well with an account nobody could see, or with a target of which nothing was
+    measured, becomes silence."""
+    hidden = [account for account in rule.accounts if account in model.unseen]
+    is_measured = any(thread.wall_ns for thread in model.threads)
     for outcome in outcomes:
-        if hidden and isinstance(outcome, Check):
+        if not is_measured and isinstance(outcome, Check):
+            yield Silence(outcome.id, "nothing of the target was measured", "record it while it runs")
+        elif hidden and isinstance(outcome, Check):
             yield Silence(outcome.id, f"{', '.join(hidden)}: not told apart by who recorded", "perfdiag record")
         else:
             yield outcome

@@ -3,6 +3,7 @@
 #include "base/privileges.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/namespaces.h"
 
@@ -53,6 +54,15 @@ int privileges_attached(void)
 bool privileges_has(uint64_t capability)
 {
 	return held & capability;
+}
+
+#define FIRST_USER_NAMESPACE 0xEFFFFFFDU /* its inode: PROC_USER_INIT_INO of include/linux/proc_ns.h */
+
+bool privileges_are_of_namespace(void)
+{
+	struct stat namespace;
+
+	return !stat("/proc/self/ns/user", &namespace) && namespace.st_ino != FIRST_USER_NAMESPACE;
 }
 
 void privileges_write(struct json *json)

@@ -24,4 +24,5 @@ void privileges_begin(void); /* before anything is loaded: keeps all, as a scrip
 int privileges_loaded(void); /* no script is started any more */
 int privileges_attached(void);
 bool privileges_has(uint64_t capability); /* it was there at the beginning */
+bool privileges_are_of_namespace(void);	  /* of a user namespace alone: there root is none for BPF */
 void privileges_write(struct json *json); /* the header's "lacks" */

@@ -22,7 +22,8 @@ static inline bool is_writable(int fd)
 
 static inline void explain_closed_output(void)
 {
-	fprintf(stderr, "error: standard output is closed\nHINT: if nobody is to read it: >/dev/null\n");
+	fprintf(stderr,
+		"error: standard output is closed, or open for reading only\nHINT: if nobody is to read it: >/dev/null\n");
 }
 
 /* Python does not start with one as its input. */

@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 		return EXIT_NOT_PERMITTED;
 	}
 	/* What cannot be printed is not done; a recording has a file of its own. */
-	if (is_closed(STDOUT_FILENO) && argc > 1 && strcmp(argv[1], "record")) {
+	if (!is_writable(STDOUT_FILENO) && argc > 1 && strcmp(argv[1], "record")) {
 		explain_closed_output();
 		return 1;
 	}

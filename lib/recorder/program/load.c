@@ -240,6 +240,9 @@ static int explain_failure(struct recorder *recorder, int err)
 {
 	struct lack *lack = &recorder->lack;
 
+	if (privileges_are_of_namespace())
+		return lack_of(lack, -EPERM, "run it on the host, outside the container",
+			       "BPF programs need root of the host: here root is one of a user namespace only");
 	if (is_not_permitted(err))
 		return lack_of(lack, err, "run it as root, or with CAP_BPF and CAP_PERFMON",
 			       "the kernel refuses BPF programs%s: %s", missing_capabilities(), strerror(-err));

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
+from perfdiag.diagnosis.evidence.debuggers import has_ended
 from perfdiag.diagnosis.rule import Remedy
 from perfdiag.diagnosis.significance import attempt, fix
 from perfdiag.facts.cgroup import CpusetGroup
@@ -43,6 +44,8 @@ def _widened(model: Model, pid: int, present: str, online: int) -> Remedy:
     number, usable = _usable(groups, online)
     if len(cpu_list(present) or ()) >= number:
         return _widened_sets(groups, online)
+    if has_ended(model):
+        return fix(f"start it with more CPUs than {present} (of {online}): taskset -c {usable} COMMAND")
     return attempt(
         _on_cpus(model, pid, usable),
         _on_cpus(model, pid, shlex.quote(present)),

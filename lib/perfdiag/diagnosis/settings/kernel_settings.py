@@ -174,7 +174,12 @@ TRACING = (
     KernelSetting(
         "/sys/kernel/tracing/current_tracer", one_of("nop"), ("cpu.kernel",), "each function of the kernel is traced"
     ),
-    KernelSetting("/sys/kernel/tracing/set_event", none_of("event"), ("cpu.kernel",), "somebody traces the kernel"),
+    KernelSetting(
+        "/sys/kernel/tracing/set_event",
+        none_of("event", but="bpf_trace:bpf_trace_printk"),  # on once any BPF program that could print was loaded
+        ("cpu.kernel",),
+        "somebody traces the kernel",
+    ),
     KernelSetting("/sys/kernel/tracing/kprobe_events", none_of("probe"), ("cpu.kernel",), "somebody traces the kernel"),
     KernelSetting("/sys/kernel/tracing/uprobe_events", none_of("probe"), CPU, "somebody traces programs"),
 )

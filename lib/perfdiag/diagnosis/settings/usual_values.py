@@ -90,11 +90,11 @@ def one_of(*usual: str) -> Departure:
     return Departure(departure, usual[0])
 
 
-def none_of(noun: str) -> Departure:
-    """Usually there is nothing in it; each line is one of what it lists."""
+def none_of(noun: str, but: str = "") -> Departure:
+    """Usually there is nothing in it, or one thing that says nothing; each line is one of what it lists."""
 
     def departure(text: str) -> str:
-        entries = sum(bool(line) and not line.startswith("#") for line in lines_of(text.strip()))
+        entries = sum(line not in ("", but) and not line.startswith("#") for line in lines_of(text.strip()))
         return f"has {plural(entries, noun)} (usually none)" if entries else ""
 
     return Departure(departure)

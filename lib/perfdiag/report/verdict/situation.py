@@ -280,7 +280,7 @@ def _largest_account(model: Model) -> str:
 def _hottest(findings: Sequence[Finding]) -> list[str]:
     """Return the functions CPU time went to."""
     functions = [each.text for finding in findings for each in finding.evidence if each.kind is EvidenceKind.FUNCTIONS]
-    return [f"{text[0].upper()}{text[1:]}." for text in functions[:1]]
+    return [f"Hottest: {text}." for text in functions[:1]]
 
 
 def _failed(finding: Finding) -> bool:

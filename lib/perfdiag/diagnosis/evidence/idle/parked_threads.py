@@ -32,7 +32,11 @@ def asleep_all_along(model: Model) -> list[ThreadLedger]:
 
     A thread that was woken and parked again got something, work or a lock.
     """
-    parked = [t for t in model.threads if t.wall_ns and t.ns(PARKED) >= idle_policy.parked_whole_life_share * t.wall_ns]
+    parked = [
+        t
+        for t in model.threads
+        if PARKED in t.accounts and t.ns(PARKED) >= idle_policy.parked_whole_life_share * t.wall_ns
+    ]
     return [
         t
         for t in parked

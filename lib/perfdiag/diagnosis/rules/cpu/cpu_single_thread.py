@@ -192,7 +192,7 @@ def _finding(
 def _does(samples: CpuSamples, kernel_part: float) -> str:
     """Return what it does, with the function that most of its samples stand in, if one is known by name."""
     if kernel_part > 0.5:
-        return "runs kernel code"
+        return "computes, mostly in the kernel,"
     spot = samples.hot_spot()
     return f"computes in {brief(spot.name)}" if spot and spot.nameless_of is None else "computes"
 
