@@ -132,6 +132,7 @@ class Evidence:
     probe: str  # where it was measured: "ledger", "block_rq_complete", "/proc/pressure/io"
     error: float | None = None  # half width in `unit`, where the number is sampled or subtracted
     kind: EvidenceKind = EvidenceKind.NUMBER
+    without_sum: str = ""  # of waits: the text without their time in all, "1,310 flushes on vda, p50 4.1 ms"
 
 
 Claim = str | tuple[str, str]  # an account, or an account and a key of `Row`

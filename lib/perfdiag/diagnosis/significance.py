@@ -204,14 +204,22 @@ def still_waiting(
 
 def waits(distribution: Distribution, what: str, probe: str = "ledger") -> Evidence:
     """Return the evidence of a distribution: count, p50, p99 (where there are enough) and maximum."""
-    parts = [f"{duration(distribution.sum_ns)} in {counted(distribution.count, what)}"]
+    parts = [counted(distribution.count, what)]
     p50, p99 = distribution.quantile_ns(0.5), distribution.quantile_ns(0.99)
     if p50 is not None and distribution.count > 1:
         parts.append(f"p50 {about_at_most(p50, distribution.max_ns)}")
     if p99 is not None and distribution.count >= general_policy.waits_for_p99:
         parts.append(f"p99 {about_at_most(p99, distribution.max_ns)}")
     parts.append(f"longest {duration(distribution.max_ns or distribution.sum_ns)}")
-    return Evidence(", ".join(parts), float(distribution.sum_ns), "ns", probe, kind=EvidenceKind.WAITS)
+    without_sum = ", ".join(parts)
+    return Evidence(
+        f"{duration(distribution.sum_ns)} in {without_sum}",
+        float(distribution.sum_ns),
+        "ns",
+        probe,
+        kind=EvidenceKind.WAITS,
+        without_sum=without_sum,
+    )
 
 
 def brief(name: str) -> str:

@@ -158,6 +158,8 @@ def _title(page: Page, number: int, finding: Finding, remedied: bool) -> list[Te
 
 
 def _with_error(evidence: Evidence) -> str:
+    if evidence.without_sum:  # that stands in the title
+        return evidence.without_sum
     whole = evidence.unit == "share" and evidence.value >= 1  # "100 % (+-9 %)" is read as a mistake
     if evidence.error is None or whole or "+-" in evidence.text:
         return evidence.text

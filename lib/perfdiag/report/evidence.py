@@ -28,9 +28,15 @@ def evidence(model: Model, finding: Finding) -> list[contract.Evidence]:
             probe=printable(each.probe, LONGEST_TEXT),
             error=each.error,
             kind=each.kind.value,
+            without_sum=printable(each.without_sum, LONGEST_TEXT) if _says_the_same(each, finding.claimed_ns) else "",
         )
         for each in finding.evidence
     ]
+
+
+def _says_the_same(evidence: Evidence, claimed_ns: int) -> bool:
+    """Return whether all the waits of a distribution take as long as a finding claims: two numbers for one thing."""
+    return _SAME * claimed_ns <= evidence.value <= claimed_ns / _SAME
 
 
 def _in_requests(evidence: Evidence, claimed_ns: int) -> str:

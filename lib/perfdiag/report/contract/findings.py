@@ -25,6 +25,7 @@ class Evidence(Part, frozen=True, kw_only=True):
     probe: str
     error: float | None
     kind: str = "number"  # number, waits (a distribution) or functions (code, from sampled stacks)
+    without_sum: Untrusted = ""  # of waits that are as long in all as their finding's time: the text without that
 
 
 class Other(Part, frozen=True, kw_only=True):
