@@ -68,7 +68,7 @@ __weak __noinline int end_named_call(struct connection *connection, __u64 ns)
 /* Does the text show what is asked for?  Global, so that the verifier walks it once. */
 __weak __noinline int name_call(struct connection *connection, __u32 bytes)
 {
-	struct naming naming = { .bytes = bytes, .call = true };
+	struct naming naming = { .bytes = bytes, .call = true, .perhaps_frames = true };
 	struct call call;
 
 	if (!connection)
@@ -77,7 +77,8 @@ __weak __noinline int name_call(struct connection *connection, __u32 bytes)
 	read_call(bpf_get_current_task_btf(), &call);
 	if (!find_text(&naming, &call))
 		return 0;
-	if (tls_type(naming.text) || *(__u32 *)naming.text == HTTP2_PREFACE) {
+	connection->multiplexed = naming.frames || *(__u32 *)naming.text == HTTP2_PREFACE;
+	if (connection->multiplexed || tls_type(naming.text)) {
 		connection->call_looks = CALL_LOOKS;
 		return 0;
 	}

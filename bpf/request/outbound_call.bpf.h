@@ -68,6 +68,8 @@ static __always_inline bool asks_behind(const struct record *record, const struc
 static __always_inline void send_call(struct record *record, const struct sock *sock, struct connection *connection,
 				      __u32 bytes, __u64 now)
 {
+	bool multiplexed;
+
 	if (connection->exchange == EXCHANGE_ASKED && connection->timed_out && !asks_by_datagrams(connection))
 		give_up_call(connection, now);
 	if (connection->exchange == EXCHANGE_ASKED) {
@@ -84,9 +86,12 @@ static __always_inline void send_call(struct record *record, const struct sock *
 		take_owner(connection, record);
 	if (connection->answered || !connection->set_off_at)
 		connection->set_off_at = set_off_by_timer(record);
+	multiplexed = connection->multiplexed;
 	if (!is_named_call(connection, bytes) && knobs.sees_sql && connection->direction == DIRECTION_CONNECTED &&
 	    note_sql_call(connection, bytes, false))
 		return;
+	if (connection->multiplexed && !multiplexed) /* several calls count as one from here on */
+		COUNT_EXCHANGES(connection, declined);
 	connection->pending = 1;
 	begin_call(connection, now);
 	if (is_answered(sock, connection, bytes, now))

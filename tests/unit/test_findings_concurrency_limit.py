@@ -230,6 +230,23 @@ def test_a_number_above_31_is_right_to_two() -> None:
     assert limits(model)[UPSTREAM].number == "38 to 39" and found.confidence is Confidence.MEDIUM
 
 
+@pytest.mark.parametrize("shared", [{"declined": 1}, {"behind": 5, "behind_ns": S}])
+def test_several_calls_on_one_connection_count_as_one(shared: dict[str, int]) -> None:
+    """Of HTTP/2, ten of whose streams were open: "at most 1 call" on a healthy server."""
+    assert limits(proxy().model())
+    assert not limits(proxy(**shared).model())
+
+
+@pytest.mark.parametrize(("left", "limited"), [(300, True), (5, False)])
+def test_requests_that_nobody_answers_wait_for_their_turn(left: int, limited: bool) -> None:
+    """Whoever came before there was a queue is answered, and took as long as its call."""
+    builder = proxy({40: (9800, 280, 280)}, {120: 9900}, most=40, call_ms=1000, request_ms=1050)
+    builder.line(exchange(0, 0, name="GET /", open=left, oldest_ns=8 * S))
+    builder.line(exchange(280, 280 * 1050 * MS, name="GET /", object="port:81", open=left, oldest_ns=8 * S))
+    builder.line(latency([1050 * MS] * 280, name="GET /", object="port:81"))
+    assert bool(limits(builder.model())) is limited
+
+
 def test_a_slow_peer_is_told_with_the_limit_in_front_of_it() -> None:
     builder = proxy({3: (9900, 500, 500)}, call_ms=58, request_ms=230)
     for _ in range(3):

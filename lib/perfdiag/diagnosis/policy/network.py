@@ -42,6 +42,11 @@ class NetworkPolicy(Family):
         "Where questions still go out during most of an outstanding call, several calls share a connection "
         "(HTTP/2, pipelines) and none waits for its turn.",
     )
+    calls_behind = count(
+        5,
+        "One question behind another may be the end of a call whose answer was lost; several show that a connection "
+        "carries several calls at once.",
+    )
     call_owners_known_share = share(
         0.5,
         "The calling requests are named if calls are known by request for this part of their time.",

@@ -81,7 +81,10 @@ def _limit_of(model: Model, call: Exchange, calls_ns: int) -> Limit | None:
 
 
 def _share_connections(call: Exchange) -> bool:
-    """Return whether calls go out on connections whose earlier calls are not answered yet."""
+    """Return whether calls go out on connections whose earlier calls are not answered yet, so that they count as one:
+    frames of HTTP/2 were seen, requests have asked behind each other, or questions go out during most of a call."""
+    if call.line.declined or call.line.behind >= network_policy.calls_behind:
+        return True
     return call.line.sum_ns < network_policy.limit_awaited_share * together_ns(call.line.levels)
 
 
@@ -93,9 +96,28 @@ def _are_delayed(model: Model, call: Exchange) -> bool:
         timed = calling
     if not timed.count or not call.line.count:
         return False
+    if _open_ones_are_delayed(model, call):
+        return True
     call_ns, calls_each = call.line.sum_ns / call.line.count, call.line.count / timed.count
     median_ns = timed.quantile_ns(1 - min(1.0, calls_each) / 2) or 0
     return median_ns - max(1.0, calls_each) * call_ns >= network_policy.limit_delayed_share * call_ns
+
+
+def _open_ones_are_delayed(model: Model, call: Exchange) -> bool:
+    """Return whether requests that have no answer yet wait for longer than answered ones of their name took, which is
+    as long as a call: whoever came before there was a queue is answered, and tells nothing of the others.
+
+    All that are in progress, over those that are answered in a second, is how long one takes (Little's law).
+    """
+    inside = model.requests_inside
+    served = [each for each in model.exchanges if each.served]
+    most = max(served, key=lambda each: each.line.open, default=None)
+    if inside is None or most is None or most.line.open < max(network_policy.limit_answers, 2 * (call.line.most or 0)):
+        return False
+    each_ns = together_ns(inside.levels) / max(1, sum(each.line.count for each in served))
+    late_ns = (1 + network_policy.limit_delayed_share) * call.line.sum_ns / call.line.count
+    typical_ns = most.whole.typical_ns()
+    return bool(typical_ns) and typical_ns <= late_ns <= each_ns
 
 
 @once
