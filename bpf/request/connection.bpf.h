@@ -145,9 +145,45 @@ __weak __noinline int add_to_part(struct connection *connection, __u32 account, 
 	return 0;
 }
 
+extern struct inside inside;
+
+/* CPU time of threads that serve no request that they have read, while some is in progress. */
+LEDGER_SHARED struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} requests_beside SEC(".maps");
+
+/*
+ * It ran for so long for none of its own requests: perhaps for one that another thread has read, as goroutines and executors
+ * go from thread to thread.  It may have answered that itself before it went off the CPU.
+ */
+__weak __noinline int count_beside(const struct record *record, __u64 ns)
+{
+	__u32 zero = 0;
+	__u64 *sum;
+
+	if (!record)
+		return 0;
+	if (inside.requests <= 0) {
+		__u64 until = inside.left_at;
+
+		if (until <= record->since)
+			return 0;
+		if (until - record->since < ns)
+			ns = until - record->since;
+	}
+	sum = bpf_map_lookup_elem(&requests_beside, &zero);
+	if (sum)
+		*sum += ns;
+	return 0;
+}
+
 /*
  * The same nanoseconds once more, in the ledger of the request that the thread serves: that it has taken up itself, and
  * nobody else's since.  On a futex it may wait for work, if it has waited for events after it read the request.
+ * Returns whether there is one.
  */
 __weak __noinline int book_request(struct record *record, __u32 account, __u64 ns)
 {
@@ -158,14 +194,13 @@ __weak __noinline int book_request(struct record *record, __u32 account, __u64 n
 	if (!record || (parked && !record->serving_sure))
 		return 0;
 	before = record->serving_since > record->since ? record->serving_since - record->since : 0;
-	if (ns <= before)
-		return 0;
 	connection = connection_at(&record->serving);
 	if (!connection || connection->exchange == EXCHANGE_NONE || connection->tid != record->tid)
 		return 0;
 	object = parked ? record->object : 0;
-	add_to_part(connection, account, object, ns - before);
-	return 0;
+	if (ns > before)
+		add_to_part(connection, account, object, ns - before);
+	return 1;
 }
 
 /* Does the thread serve a request that it has taken up, for sure, and that is not answered yet? */

@@ -34,6 +34,7 @@ static __always_inline void leave(__u64 now)
 {
 	if (inside.calls > 0)
 		weigh_calls(now);
+	inside.left_at = now;
 	step_down(&inside.levels, __sync_fetch_and_add(&inside.requests, -1), now);
 }
 

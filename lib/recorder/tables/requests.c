@@ -275,6 +275,21 @@ static void write_unread(struct recorder *recorder)
 	}
 }
 
+static void add_ns(void *total, const void *more)
+{
+	*(__u64 *)total += *(const __u64 *)more;
+}
+
+/* CPU time of threads that served no request of their own meanwhile: of all CPUs. */
+static __u64 beside_ns(const struct recorder *recorder)
+{
+	struct map_walk walk = { .fd = bpf_map__fd(recorder->skeleton->maps.requests_beside) };
+	__u64 ns = 0;
+	__u32 zero;
+
+	return map_next_sum(&walk, &zero, &ns, sizeof(ns), add_ns) ? ns : 0;
+}
+
 static void write_inside(struct recorder *recorder)
 {
 	const struct inside *inside = (const void *)&recorder->skeleton->bss->inside;
@@ -286,6 +301,7 @@ static void write_inside(struct recorder *recorder)
 	json_u64(json, "accepted", inside->accepted);
 	json_u64(json, "accompanied_ns", inside->accompanied_ns);
 	json_u64(json, "alone_ns", inside->alone_ns);
+	json_u64(json, "beside_ns", beside_ns(recorder));
 	json_u64(json, "unasked", inside->unasked);
 	json_u64(json, "unasked_bytes", inside->unasked_bytes);
 	json_u64(json, "unasked_connections", inside->unasked_connections);

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.model.requests.accompanying_calls import accompanied_part, may_be_for_requests
 from perfdiag.model.requests.awaited_processes import Roots, done_meanwhile, parts_of, passed_on
+from perfdiag.model.requests.computing_beside import computed_part
 from perfdiag.model.requests.exchanges import Exchange, calls_ns, own_calls
 from perfdiag.model.requests.news import without_news
 from perfdiag.model.requests.parked_time import Parked, scaled
@@ -113,16 +114,21 @@ def request_time(
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
     all_rows, behind = _rows(whole, parked.ns), parts_of(awaited, whole.accounts)
-    mostly = _mostly(passed_on(whole.accounts, behind), all_rows, busy_ns, sum(finer.get(CPU, {}).values()))
+    spent = accounts_of(whole, all_rows)
+    accompanied = _accompanied(exchanges, inside, spent.get(REST, 0))
+    known = passed_on(whole.accounts, behind)
+    computed = _computed(inside, finer, spent, known.get(CPU, 0), 1 - accompanied)
+    known[CPU] = known.get(CPU, 0) + round(spent.get(REST, 0) * (1 - accompanied) * computed)
+    mostly = _mostly(known, all_rows, busy_ns, sum(finer.get(CPU, {}).values()))
     serves = _serves(whole.count + left_count, whole.ns + left_ns, mostly, window_ns)
     if not serves or unsure(served) or any(each.median_ns is None for each in missed):
         return None
-    spent, slow = accounts_of(whole, all_rows), _added_parts(_excess(each, parked) for each in missed)
+    slow = _added_parts(_excess(each, parked) for each in missed)
     ranked = slow or _of_others(spent, exchanges)
     told = added(of_slow(each.line) for each in missed) if slow else whole
     rows = _of(ranked, _rows(told, parked.over_slo_ns)) if slow else all_rows
-    accompanied = _accompanied(exchanges, inside, spent.get(REST, 0))
     ranked = _with_calls({**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}, accompanied)
+    move(ranked, CPU, round(ranked.get(REST, 0) * computed), (REST,))
     accounts = _held_up(_divided(passed_on(ranked, behind), finer), by)
     return RequestTime(
         told.count + left_count,
@@ -150,6 +156,19 @@ def _accompanied(exchanges: Sequence[Exchange], inside: Sequence[schema.Requests
     """Return which part of the rest is a wait for peers; who asks itself is none of its own."""
     theirs = not own_calls(exchanges)[0] and may_be_for_requests(exchanges)
     return accompanied_part(inside, rest_ns) if theirs else 0.0
+
+
+def _computed(
+    inside: Sequence[schema.RequestsInside],
+    finer: Mapping[str, Mapping[str, int]],
+    spent: Mapping[str, int],
+    known_ns: int,
+    rest: float,
+) -> float:
+    """Return which part of what is left of the rest (`rest` of it) is CPU time of other threads than its readers;
+    `known_ns` of requests' CPU time are known, with that of processes which they wait for."""
+    cpu_ns, of_readers_ns = sum(finer.get(CPU, {}).get(name, 0) for name in (CPU, "cpu.kernel")), spent.get(CPU, 0)
+    return computed_part(inside, cpu_ns, of_readers_ns, known_ns - of_readers_ns, round(spent.get(REST, 0) * rest))
 
 
 def _with_calls(accounts: dict[str, int], accompanied: float) -> dict[str, int]:

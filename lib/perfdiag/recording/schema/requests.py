@@ -166,6 +166,8 @@ class RequestsInside(Line, tag="requests_inside"):
     unasked: Count | None = None
     unasked_bytes: Count | None = None
     unasked_connections: Count | None = None
+    # CPU time of threads of the target that served no request which they had read, while some was in progress.
+    beside_ns: Nanoseconds | None = None
 
 
 class RequestParked(Line, tag="request_parked"):
