@@ -28,6 +28,7 @@ from perfdiag.model.requests.sampled_connections import without_unanswered
 from perfdiag.model.requests.serving_threads import servers
 from perfdiag.model.requests.stopped_readers import with_stops
 from perfdiag.model.requests.unread_requests import LISTENS, error_of, is_awaited, parts_of
+from perfdiag.model.stacks.sleepers_scripts import with_scripts
 from perfdiag.model.thread_accounts import AccountTotal, ThreadLedger, ns_of
 from perfdiag.model.waits.calls_for_work import calls_for_work
 from perfdiag.model.waits.futexes import Futexes
@@ -77,7 +78,7 @@ def build(recording: Recording) -> Model:
     rows = rows_of(recording, books, futexes, receiving, names)  # before anything is moved
     accounts, threads = _attribute(recording, books, futexes, receiving)
     del books  # as large as the rows
-    stacks = [receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks]
+    stacks = with_scripts(receiving.of_stack(_with_final_account(each, futexes)) for each in recording.stacks)
     exchanges = exchanges_of(recording.exchanges, recording.latencies, names.resolve, {each.pid for each in threads})
     exchanges = without_unanswered(exchanges, recording.given_up)
     chains = _chains(recording, futexes, receiving, names)

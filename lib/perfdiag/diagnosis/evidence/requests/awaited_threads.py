@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from perfdiag.common.by_key import sums_by_key
 from perfdiag.diagnosis.evidence.cpu.call_path import code_evidence
+from perfdiag.diagnosis.evidence.cpu.common_work import serving_samples
 from perfdiag.diagnosis.evidence.cpu.garbage_collection import COLLECTS, collection
 from perfdiag.diagnosis.evidence.cpu.stack_samples import CpuSamples
 from perfdiag.diagnosis.evidence.fix_checks import part_under
@@ -53,8 +54,8 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
     row_ns, rows = by_pair(model), model.rows_of(PARKED, key=next(iter(waits.parts)))
     lock = interpreter_lock(model, rows[0].pid, waits.ns, code) if waits.in_turn else None
     holder = lock.holder if lock else thread_of(model, waits.holder)
-    samples = CpuSamples(model, tids=waits.tids) if waits.root == "cpu.user" and not waits.in_turn else None
-    garbage = collection(model, samples) if samples else None
+    samples = _samples(model, waits) if waits.root == "cpu.user" else None
+    garbage = collection(model, samples) if samples and not waits.in_turn else None
     doing = COLLECTS if garbage else ""
     headline = _headline(waits, _name(holder), samples, doing)
     claim, remedies = _claim(waits, _name(holder), doing), [garbage.remedy if garbage else fix(_remedy(waits))]
@@ -83,6 +84,11 @@ def finding(model: Model, time: RequestTime, waits: Waits) -> Finding:
         verify=part_under(model, PARKED, "request time", waits.ns / time.ns, general_policy.fault_share),
         others=[Other(holder.pid, plain(holder.comm), Relation.HOLDER)] if holder and waits.in_turn else [],
     )
+
+
+def _samples(model: Model, waits: Waits) -> CpuSamples:
+    """Return what is computed meanwhile: by those that requests wait for, or that take turns as they serve."""
+    return serving_samples(model) if waits.in_turn else CpuSamples(model, tids=waits.tids)
 
 
 def _evidence(time: RequestTime, waits: Waits, code: Mapping[str, int], samples: CpuSamples | None) -> list[Evidence]:
