@@ -51,6 +51,12 @@ def test_a_group_whose_name_is_a_command_cannot_be_run() -> None:
     assert all("a; reboot" not in text.replace("'/sys/fs/cgroup/a; reboot", "") for text in commands), commands
 
 
+def test_who_has_given_up_starting_anything_misses_nothing() -> None:
+    """dovecot lets some of its processes have one task each, as sandboxes do."""
+    pid = target().threads[0].pid
+    assert not findings(target(f"12 1 1 {pid}"), ID)
+
+
 def test_room_for_more() -> None:
     assert not findings(target(OTHER), ID) and check(target(OTHER), ID).large is False
     assert check(target(limit=10, current=8, refused=0), ID).large is True

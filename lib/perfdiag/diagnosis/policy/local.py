@@ -59,6 +59,10 @@ class LocalPolicy(Family):
         0.98,
         "The next open() or accept() of a burst fails: no service keeps so few descriptors in reserve.",
     )
+    tasks_of_sandbox = count(
+        1,
+        "A process that may have one task, or none, has given up starting any on purpose (a sandbox).",
+    )
     tasks_near_share = share(
         0.8,
         "A limit of tasks of which four fifths are used is near: a burst of workers can reach it.",

@@ -39,7 +39,8 @@ def limit_of_tasks(model: Model) -> Iterable[Outcome]:
     """Yield a finding for each limit that is reached, else how near the nearest one is."""
     groups = [each for each in model.facts.pids_groups if _part(each) is not None]
     users = read_users_at_limit(model.facts.texts)
-    full = nearest_of(users or (), {thread.pid for thread in model.threads})
+    limited = [each for each in users or () if each.limit > local_policy.tasks_of_sandbox]
+    full = nearest_of(limited, {thread.pid for thread in model.threads})
     found = [*_groups(model, groups), *(_user(model, each) for each in full)]
     yield from found
     if found:
