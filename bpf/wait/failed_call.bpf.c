@@ -234,12 +234,18 @@ static __always_inline int note_end(long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call call;
+	__u64 number;
 	__u32 class;
 
 	count_call();
 	if (result < -4095 || knobs.closing)
 		return 0;
 	read_call(task, &call);
+	number = call.number;
+	if (number >= 512) /* of x32, or of no call that there is */
+		return 0;
+	barrier_var(number);
+	call.number = number & 511; /* Linux 6.1 does not know of copies on the stack what was checked of it */
 	class = class_of(&call);
 	note_next(task, &call, class, result);
 	if (is_sleep(class, result))

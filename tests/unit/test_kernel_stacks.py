@@ -36,6 +36,7 @@ FUTEX = "schedule futex_do_wait __futex_wait futex_wait do_futex __x64_sys_futex
 JOURNAL = "schedule jbd2_log_wait_commit jbd2_complete_transaction ext4_sync_file do_fsync __x64_sys_fsync"
 RECLAIM = f"schedule shrink_node do_try_to_free_pages try_to_free_pages __alloc_pages_slowpath {JOURNAL}"
 FUSE = "schedule request_wait_answer fuse_simple_request fuse_read_folio filemap_read_folio filemap_read vfs_read"
+NFS_AHEAD = "schedule io_schedule folio_wait_bit_common filemap_get_pages filemap_read nfs_file_read vfs_read ksys_read"
 PAGE_MKWRITE = "schedule io_schedule folio_wait_bit folio_wait_writeback ext4_page_mkwrite do_page_mkwrite do_fault"
 MMAP_LOCK = "schedule rwsem_down_read_slowpath down_read_killable lock_mm_and_find_vma do_user_addr_fault"
 RECEIVE = "schedule schedule_timeout wait_woken sk_wait_data tcp_recvmsg_locked tcp_recvmsg inet_recvmsg sock_recvmsg"
@@ -69,6 +70,7 @@ def test_a_set_without_descriptors_is_a_timer_but_to_one_of_epoll_others_can_be_
         (JOURNAL, "disk.flush"),
         (RECLAIM, "memory.reclaim"),
         (FUSE, "remote.fs"),
+        (NFS_AHEAD, "nfs.read"),
         (MMAP_LOCK, "lock.kernel"),
         (RECEIVE, "net.receive"),
         (EPOLL, "wait.events"),

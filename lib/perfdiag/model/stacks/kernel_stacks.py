@@ -219,6 +219,8 @@ MARKERS: tuple[Marker, ...] = (
     _marker("wait.child", "do_wait __do_wait kernel_wait4 kernel_waitid wait_for_vfork_done __do_sys_vfork"),
     _marker("wait.signal", "do_sigtimedwait sigsuspend __x64_sys_pause __x64_sys_rt_sigsuspend do_rt_sigtimedwait"),
     _marker("wait.timer", "do_nanosleep hrtimer_nanosleep common_nsleep alarm_timer_nsleep", "lock.database"),
+    # Who waits for a page that is read ahead over the network waits for a page, as of a disk.
+    _marker("nfs.read", "nfs_file_read nfs_file_splice_read", "nfs.metadata"),
     _marker(
         "disk.write",
         """
