@@ -30,7 +30,7 @@ def told(missed: int, count: int, each_ms: int, found_ms: int, *calls: object, n
 
 def test_the_difference_is_what_misses_cost() -> None:
     (line,) = told(75, 100, each_ms=50, found_ms=10)
-    assert line.text == "75 of 100 look-ups (GET) at 10.0.0.5:8080 find nothing"
+    assert line.text == "75 of 100 look-ups (GET) in the cache 10.0.0.5:8080 find nothing"
     assert line.effect == "75 requests that missed something took 50 ms each, those that found all 10 ms"
     assert line.ns == 75 * 40 * MS and line.explains
 

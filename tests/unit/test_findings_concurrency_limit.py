@@ -227,7 +227,7 @@ def test_a_number_above_31_is_right_to_two() -> None:
     inside = {100: 9900}
     model = proxy({38: (9800, 4000, 4000)}, inside, most=39, call_ms=93, request_ms=240).model()
     found = finding(model, ID)
-    assert limits(model)[UPSTREAM].number == "38 to 39" and found.confidence is Confidence.MEDIUM
+    assert limits(model)[UPSTREAM].number == "about 38" and found.confidence is Confidence.MEDIUM
 
 
 @pytest.mark.parametrize("shared", [{"declined": 1}, {"behind": 5, "behind_ns": S}])

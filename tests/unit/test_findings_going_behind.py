@@ -49,7 +49,7 @@ def test_a_control_group_that_runs_only_while_no_other_wants_to_is_told_so() -> 
     groups = [group(path=GROUP)]
     known = knowing(model, processes={100: process("0-3")}, cpu_groups=groups, texts=model.facts.texts)
     found = finding(known, "CPU-CONTENTION")
-    assert found.headline.endswith(f"; cpu.idle of {GROUP} is 1"), found.headline
+    assert found.headline.endswith(f", as cpu.idle of {GROUP} is 1"), found.headline
     assert (found.remedies[0].text, found.remedies[0].undo) == (
         f"echo 0 > {GROUP}/cpu.idle",
         f"echo 1 > {GROUP}/cpu.idle",

@@ -62,7 +62,7 @@ def test_what_the_awaited_thread_computes_is_named() -> None:
         "cpu", user=["serve (app)"], tid=101, count=90
     )
     found = finding(builder.model(), ID)
-    assert found.headline.endswith("which runs its own code in pack (app)")
+    assert found.headline.endswith("which computes in pack (app)")
     assert [each.text for each in found.evidence][-1].startswith("pack (app) 100 %")
 
 

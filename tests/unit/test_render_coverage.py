@@ -83,7 +83,7 @@ def test_time_that_is_counted_twice_is_said() -> None:
     builder = Builder().thread("a", disk_read="9 s", open_books=True)
     builder.stack("wait", "disk.read", kernel=["tcp_recvmsg"], weight="1 s")
     assert "10.0 % of time is counted twice or not at all (worst thread 10.0 %)" in trust(builder)
-    assert "agree with that for 0.0 % of their time (most: disk.read, stack says net.receive)" in trust(builder)
+    assert "agree for 0.0 % of their time (most: disk.read, stack says net.receive)" in trust(builder)
 
 
 def test_the_time_of_one_thread_that_does_not_add_up_is_told_beside_those_that_do() -> None:
@@ -97,8 +97,8 @@ def test_the_time_of_one_thread_that_does_not_add_up_is_told_beside_those_that_d
     ("wrong", "told"),
     [
         ("0 ns", "stack samples agree"),
-        ("1 ns", "agree with that for >99.9 % of their time (most: disk.read, stack says net.receive)"),
-        ("10 s", "agree with that for 50.0 % of their time (most: disk.read, stack says net.receive)"),
+        ("1 ns", "agree for >99.9 % of their time (most: disk.read, stack says net.receive)"),
+        ("10 s", "agree for 50.0 % of their time (most: disk.read, stack says net.receive)"),
     ],
 )
 def test_nothing_agrees_for_all_time_beside_what_does_not(wrong: str, told: str) -> None:

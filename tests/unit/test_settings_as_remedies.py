@@ -68,7 +68,7 @@ def writing(account: str) -> Model:
 def test_a_setting_that_explains_a_finding_is_part_of_its_headline_and_set_back_first() -> None:
     """Two stories: writers that were too fast, and below that a limit of 8 MiB for them."""
     (made,) = with_settings(writing("memory.dirty_throttle"), [PAUSED])
-    assert made.headline == f"{PAUSED.headline}; vm.dirty_bytes is 8388608 (usually 0: not set)"
+    assert made.headline == f"{PAUSED.headline}, as vm.dirty_bytes is 8388608 (usually 0: not set)"
     assert made.remedies[0].text == "sysctl -w vm.dirty_bytes=0" and made.remedies[1:] == PAUSED.remedies
 
 

@@ -66,7 +66,7 @@ def _stacks(report: Report) -> str:
     if coverage.stack_agreement >= 1:
         return f"{samples} {'agrees' if coverage.stack_samples == 1 else 'agree'}"
     most = "".join(f" (most: {account}, stack says {seen})" for account, seen, _ in coverage.disagreements[:1])
-    return f"{samples} agree with that for {fine_share(coverage.stack_agreement)} of their time{most}"
+    return f"{samples} agree for {fine_share(coverage.stack_agreement)} of their time{most}"
 
 
 def _lost(report: Report) -> int:

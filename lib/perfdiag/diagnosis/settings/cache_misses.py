@@ -45,9 +45,9 @@ def _of_cache(
     missed = sum(line.missed for line in reads)
     filled = sum(line.count for line in calls if line.name in WRITES) >= requests_policy.cache_filled_share * missed
     names = ", ".join(sorted({line.name for line in reads if line.missed}))
-    name = name_of(peer, "a unix socket")
+    name, lookups = name_of(peer, "a unix socket"), plural(sum(line.count for line in reads), "look-up")
     return Unusual(
-        f"{missed:,} of {plural(sum(line.count for line in reads), 'look-up')} ({names}) at {name} find nothing",
+        f"{missed:,} of {lookups} ({names}) in the cache {name} find nothing",
         _effect(served),
         "answers of Redis and memcached",
         sum(map(_more_ns, served)),

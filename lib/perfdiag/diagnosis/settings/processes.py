@@ -40,7 +40,7 @@ def _scheduling(model: Model) -> Iterator[Unusual]:
     allowed, online = allowed_cpus(model), model.header.host.cpus_online
     if allowed and online and len(allowed) < online:
         text = f"{who} is allowed on {plural(len(allowed), 'CPU')} of {online} only"
-        yield Unusual(text, "it waits there even while others are idle", "taskset -cp PID", ns)
+        yield Unusual(text, "it waits there even while other CPUs are idle", "taskset -cp PID", ns)
     own = own_pids(model)
     idle = [line for line in model.disk_users if line.pid in own and line.io_class == "idle"]
     if idle:

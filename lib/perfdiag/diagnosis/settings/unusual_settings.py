@@ -72,7 +72,7 @@ def _with_setting(finding: Finding, settings: Sequence[Unusual], reason: Unusual
     if reason is not None:
         remedy = reason.remedy if reason.loses_nothing and reason.remedy not in finding.remedies else None
         remedies = [*([remedy] if remedy else []), *finding.remedies]
-        finding = replace(finding, headline=f"{finding.headline}; {reason.text}", remedies=remedies)
+        finding = replace(finding, headline=f"{finding.headline}, as {reason.text}", remedies=remedies)
     may_help = (each.remedy for each in settings if _bears_on(finding, each, each.accounts))
     more = [each for each in may_help if each and each not in finding.remedies][:1]
     return replace(finding, remedies=[*finding.remedies[:1], *more, *finding.remedies[1:]])

@@ -61,7 +61,7 @@ def not_measured(recording: Recording) -> list[NotMeasured]:
     nameless = sum(stack.count for stack in recording.stacks if stack.script and not is_named(stack.script[0]))
     if nameless:
         of_scripts = sum(stack.count for stack in recording.stacks if stack.script)
-        what = f"names of the functions that {nameless:,} of {of_scripts:,} samples of scripts are in"
+        what = f"function names of {nameless:,} of {of_scripts:,} samples of scripts"
         found.append(NotMeasured(what, _GONE, _SCRIPTS, "symbols"))
     found += _outside_of_scripts(recording)
     unknown = [printable(each.file) for each in recording.interpreters if not each.known]

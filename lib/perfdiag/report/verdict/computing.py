@@ -24,8 +24,9 @@ WORTH_NAMING = 0.05  # of all CPU samples
 OWN, KERNEL, STATEMENT = "CPU-BOUND", "CPU-KERNEL-HEAVY", "SQL-SLOW-QUERY"
 
 
-def computes(model: Model, findings: Sequence[Finding]) -> str:
-    """Return that the target mostly computes, and in which functions; "" if its first finding says otherwise."""
+def computes(model: Model, findings: Sequence[Finding], *, callers: bool = True) -> str:
+    """Return that the target mostly computes, and in which functions, with who calls them or, where more is to be said
+    than has room, without; "" if its first finding says otherwise."""
     first = next(iter(findings), None)
     if first is None or first.id not in (OWN, KERNEL, STATEMENT) or first.share < MOST:
         return ""
@@ -35,7 +36,7 @@ def computes(model: Model, findings: Sequence[Finding]) -> str:
         return f"{both}{listened}"
     whole = "request time" if model.request_time else "busy time"
     samples = serving_samples(model)
-    where = _where(samples, kernel=first.id == KERNEL)
+    where = _where(samples, kernel=first.id == KERNEL, callers=callers)
     if first.id != OWN:  # its headline names the work, or the statement
         return f"{first.headline} ({share(first.share)} of {whole}{f', {where}' if where else ''}).{listened}"
     garbage = ", much of it garbage collection" if collection(model, CpuSamples(model)) else ""
@@ -85,18 +86,18 @@ def _without_readers(model: Model) -> set[int]:
     return {stack.tid for stack in model.stacks} - request_readers(model)
 
 
-def _where(samples: CpuSamples, *, kernel: bool) -> str:
+def _where(samples: CpuSamples, *, kernel: bool, callers: bool = True) -> str:
     """Return the functions with most samples: "in inflate (zlib) called by load (app)"; of the kernel's only who called
     it, if that is known: that is what the program can change."""
-    if kernel and (callers := samples.entrances()):
-        return f"called by {', '.join(callers)}"
+    if kernel and (entrances := samples.entrances()):
+        return f"called by {', '.join(entrances)}"
     hottest = samples.hottest(SHOWN, kernel=kernel)
     hot = [each for each in hottest if each.part.share > max(each.part.error, WORTH_NAMING)]
     if hot and hot[0].nameless_of is None and hot[0].part.share >= cpu_policy.hot_spot_share:
         hot = hot[:1]
     if not hot:
         return ""
-    called = "" if kernel else _called(samples, hot)
+    called = "" if kernel or not callers else _called(samples, hot)
     ordered = sorted(hot, key=lambda each: each.nameless_of is not None)  # "functions of git and inflate" is read wrong
     return f"in {' and '.join(_named(samples, each) for each in ordered)}{called}"
 

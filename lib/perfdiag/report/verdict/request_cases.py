@@ -286,7 +286,7 @@ CASES = (
         "it computes",
         lambda it: not it.missed and computes(it.model, it.profile),
         Kind.PROFILE,
-        lambda it: [computes(it.model, it.profile), *it.set_so, *it.answers, CLIENTS_LOOK],
+        lambda it: [computes(it.model, it.profile, callers=not it.set_so), *it.set_so, *it.answers, CLIENTS_LOOK],
         lambda it: it.profile,
     ),
     Case[Requests]("there is no fault", lambda it: True, Kind.PROFILE, _no_fault, lambda it: it.profile),

@@ -15,7 +15,7 @@ def cheaper(model: Model, samples: CpuSamples) -> str:
         return f"find the hot functions: perf top -p {pid}, or record longer (--duration 60)"
     spot = samples.hot_spot()
     if spot and samples.is_own(spot):
-        return f"make {spot.name} cheaper, or call it less"
+        return f"call {spot.name} less" if _is_given(spot) else f"make {spot.name} cheaper, or call it less"
     within = _within(samples, spot)
     if within:
         return f"call {spot.name} less in {within}" if spot and module_of(spot.name) else f"do less in {within}"
@@ -24,6 +24,11 @@ def cheaper(model: Model, samples: CpuSamples) -> str:
     if spot:
         return "find the hot functions (install debug symbols, or let the runtime write a perf map)"
     return f"find what calls the hot functions: perf top -g -p {pid}"
+
+
+def _is_given(spot: Hot) -> bool:
+    """Return whether a function came with its language: nobody makes that cheaper."""
+    return spot.name.endswith("(internal)")
 
 
 def _within(samples: CpuSamples, spot: Hot | None) -> str:

@@ -44,7 +44,7 @@ READ = Kind(
     "reads",
     "reads",
     ("read",),
-    "read less, or more at a time (an index, larger pieces); a larger cache helps only with what is read again",
+    "read less, or more at a time (larger pieces); a larger cache helps only if the same is read again",
     "an I/O limit, a device-mapper layer, read-ahead of other processes",
 )
 WRITE = Kind(

@@ -38,7 +38,7 @@ class Limit:
     def number(self) -> str:
         """The number as far as it is known: from 32 on, several levels share a bucket."""
         low = told_as(self.most)
-        return str(self.most) if low == highest(low) else f"{low} to {highest(low)}"
+        return str(self.most) if low == highest(low) else f"about {low}"
 
     @property
     def refused(self) -> int:

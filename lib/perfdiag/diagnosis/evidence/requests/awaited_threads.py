@@ -136,7 +136,7 @@ def _headline(waits: Waits, holder: str, samples: CpuSamples | None, doing: str)
     whom = "each other, as for a lock" if waits.in_turn else brief(waits.name)
     if not waits.root:
         return f"Requests wait for {whom}"
-    who = f"; {brief(holder)}" if waits.in_turn else ", each of which" if len(waits.tids) > 1 else ", which"
+    who = f"; meanwhile {brief(holder)}" if waits.in_turn else ", each of which" if len(waits.tids) > 1 else ", which"
     if waits.holds_locks:
         if len(waits.tids) > 1:
             return "Sessions hold locks in transactions and wait for their clients; statements wait for that"
@@ -148,8 +148,8 @@ def _headline(waits: Waits, holder: str, samples: CpuSamples | None, doing: str)
     if doing:
         return f"Requests wait for {whom}{who} {doing}"
     spot = samples.hot_spot() if samples else None
-    where = f" in {spot.name}" if spot and spot.nameless_of is None else ""
-    return f"Requests wait for {whom}{who} {does_in_brief(waits.root)}{where}"
+    does = f"computes in {spot.name}" if spot and spot.nameless_of is None else does_in_brief(waits.root)
+    return f"Requests wait for {whom}{who} {does}"
 
 
 def _severity(model: Model, time: RequestTime, waits: Waits, *, collects: bool) -> Severity:

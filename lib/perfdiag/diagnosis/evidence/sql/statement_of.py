@@ -15,7 +15,12 @@ from perfdiag.model.model import Model
 from perfdiag.model.statements import SqlCall, Statement, statements
 from perfdiag.recording.accounts import OF_CPUS, TIMER
 
-EVENTS = "wait.events"
+EVENTS, READ = "wait.events", "disk.read"
+_PUTS_ROWS = ("INSERT ", "REPLACE ")
+_NEW_ROWS = (
+    "see where new rows go: keys in no order (random UUIDs) have a page read for each; let keys grow, or give the"
+    " server a larger buffer pool"
+)
 LONGEST_STATEMENT = 48
 _OF_END = 18  # characters of it for the end
 
@@ -86,7 +91,9 @@ def _on_one(finding: Finding, most: dict[str, tuple[int, Statement]]) -> Finding
     in_it = Evidence(f"{percent(part)} of it in {name}", part, "share", "statements")
     if waits:
         return waiting_statements.with_waiting(finding, name, in_short(name), statement.server, in_it)
-    headline, remedies = f"{finding.headline}: {in_short(name)}", list(finding.remedies)
+    headline, remedies = f"{finding.headline}, mostly in {in_short(name)}", list(finding.remedies)
+    if account == READ and name.startswith(_PUTS_ROWS):
+        remedies.insert(0, fix(_NEW_ROWS))
     if account == TIMER:
         why = "a pause in a function of its own, as pg_sleep and SLEEP make, or a cost-based delay of the server"
         remedies.insert(0, fix(f"see why {in_short(name)} sleeps: {why}"))

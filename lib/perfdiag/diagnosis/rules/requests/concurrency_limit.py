@@ -136,7 +136,7 @@ def _headline(model: Model, limit: Limit, claims: dict[Claim, int], name: str) -
 
 def _evidence(limit: Limit) -> Evidence:
     text = (
-        f"{limit.number} {'calls were' if limit.most > 1 else 'call was'} under way for {percent(limit.held)} of the"
-        f" time in which more requests were in progress, and never more; {limit.answers:,} answers came meanwhile"
+        f"never more than {limit.number} {'calls' if limit.most > 1 else 'call'} at a time, and as many for"
+        f" {percent(limit.held)} of the time in which more requests were in progress"
     )
     return Evidence(text, limit.held, "share", "sockets")

@@ -146,11 +146,11 @@ def _remedy(statement: Statement, work: MainWork | None, kind: WorkFound | None)
     if kind:
         where = f"; its plan shows where ({explain} ...)" if reads else ""
         return fix(f"it {kind.kind.words}: {kind.kind.remedy}{where}")
-    why = f" and why it computes {work.where}" if work else ""
+    why = f" and see why it computes {work.where}" if work else ""
     if _SKIPS.search(statement.name):
         return fix(f"{_AFTER_THE_LAST}; its plan shows how many ({explain} ...)")
     if not reads:
         return fix(
             f"look at what it does with each row{why}: triggers, indexes, constraints, and the size of its values"
         )
-    return fix(f"look at its plan ({explain} ...){why}: rows that are read and thrown away want an index")
+    return fix(f"look at its plan ({explain} ...){why}; an index helps where rows are read and thrown away")
