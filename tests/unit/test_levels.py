@@ -12,7 +12,7 @@ from perfdiag.recording.levels import TOLD_BELOW, above_ns, highest, together_ns
 
 from unit.support import Builder
 from unit.support.c_programs import FLAVOURS, build, environment
-from unit.support.exchanges import exchange
+from unit.support.exchanges import exchange, named_call
 
 S = 1_000_000_000
 LEVELS = [schema.CallLevel(1, S, 10, 0), schema.CallLevel(2, 2 * S, 40, 39)]
@@ -71,9 +71,11 @@ def test_what_contradicts_itself_is_told(fields: dict[str, Any], said: str) -> N
         (schema.RequestsInside(2, [schema.Level(1, S), schema.Level(2, S)], 0), ""),
         (schema.RequestsInside(1, [schema.Level(1, S), schema.Level(2, S)], 0), "2 requests were there at once"),
         (schema.RequestsInside(2, [schema.Level(2, 20 * S)], 0), "levels of requests make 20.0 s, the window is 10.0"),
+        (schema.RequestsInside(2, [], 0, beside_ns=50 * S), "threads computed 50.0 s beside requests"),
+        (named_call("GET", 10, 1, missed=99), "of 10 calls of one name 99 are told"),
     ],
 )
-def test_requests_that_contradict_themselves_are_told(line: schema.RequestsInside, said: str) -> None:
+def test_requests_that_contradict_themselves_are_told(line: schema.Line, said: str) -> None:
     contradictions = Builder(window="10 s").thread("app", cpu_user="1 s").line(line).model().coverage.contradictions
     assert said in "; ".join(contradictions) and bool(contradictions) == bool(said)
 

@@ -74,6 +74,7 @@ def find(recording: Recording) -> Iterator[str]:
         yield from _of_window(line, recording)
         yield from level_laws.of_calls(line, _window_ns(recording), recording.header.host.cpus_online or 1)
     yield from level_laws.of_requests(recording, _window_ns(recording))
+    yield from _of_named(recording, recording.header.host.cpus_online or 1)
     yield from _of_latencies(recording)
     yield from _of_parked(recording)
     yield from _of_unread(recording)
@@ -109,6 +110,13 @@ def _of_parts(line: schema.Exchange, at_once: int) -> Iterator[str]:
     for part, part_ns, whole, whole_ns in sums:
         if exceeds(part_ns, whole_ns):
             yield f"{part} of requests or calls is {duration(part_ns)}, their {whole} {duration(whole_ns)}"
+
+
+def _of_named(recording: Recording, at_once: int) -> Iterator[str]:
+    for line in recording.named_calls:
+        for part in (line.owned, line.missed):
+            if part > line.count + at_once:
+                yield f"of {line.count:,} calls of one name {part:,} are told"
 
 
 _WAITED = (  # how long, of how many

@@ -39,6 +39,9 @@ def of_requests(recording: Recording, window_ns: int) -> Iterator[str]:
     """Yield what is contradictory in how many requests were in progress at once."""
     for line in recording.requests_inside:
         yield from _of_levels("requests", line.levels, line.most, window_ns)
+        beside_ns, most_ns = line.beside_ns or 0, window_ns * (recording.header.host.cpus_online or 1)
+        if exceeds(beside_ns, most_ns):
+            yield f"threads computed {duration(beside_ns)} beside requests, where CPUs have {duration(most_ns)}"
         served = [each for each in recording.exchanges if each.direction == "accepted"]
         if line.most >= TOLD_BELOW or not served:
             continue
