@@ -63,7 +63,7 @@ __weak __noinline int add_to_sum(struct record *record, __u32 account, __u64 ns)
 	if (knobs.operations && record->operating)
 		book_operation(record, account, ns);
 	if (!(record->serving.cookie && book_request(record, account, ns)) && account == ACCOUNT_CPU_USER)
-		count_beside(record, ns);
+		count_beside(unbooked_since(record), record->since + ns);
 	sum = &record->accounts[account];
 	sum->ns += ns;
 	sum->count++;

@@ -156,34 +156,36 @@ LEDGER_SHARED struct {
 } requests_beside SEC(".maps");
 
 /*
- * It ran for so long for none of its own requests: perhaps for one that another thread has read, as goroutines and executors
- * go from thread to thread.  It may have answered that itself before it went off the CPU.
+ * A thread ran for none of its own requests: perhaps for one that another thread has read, as goroutines and executors go
+ * from thread to thread.  What it did before there was one is not counted; of several times with requests only the last.
  */
-__weak __noinline int count_beside(const struct record *record, __u64 ns)
+__weak __noinline int count_beside(__u64 since, __u64 until)
 {
 	__u32 zero = 0;
 	__u64 *sum;
 
-	if (!record)
+	if (since < inside.busy_since)
+		since = inside.busy_since;
+	if (inside.requests <= 0 && until > inside.left_at)
+		until = inside.left_at;
+	if (until <= since)
 		return 0;
-	if (inside.requests <= 0) {
-		__u64 until = inside.left_at;
-
-		if (until <= record->since)
-			return 0;
-		if (until - record->since < ns)
-			ns = until - record->since;
-	}
 	sum = bpf_map_lookup_elem(&requests_beside, &zero);
 	if (sum)
-		*sum += ns;
+		*sum += until - since;
 	return 0;
+}
+
+/* Since when nothing that the thread ran is booked to a request, or known to be for none. */
+static __always_inline __u64 unbooked_since(const struct record *record)
+{
+	return record->serving_since > record->since ? record->serving_since : record->since;
 }
 
 /*
  * The same nanoseconds once more, in the ledger of the request that the thread serves: that it has taken up itself, and
  * nobody else's since.  On a futex it may wait for work, if it has waited for events after it read the request.
- * Returns whether there is one.
+ * Returns whether there is one that is not answered.
  */
 __weak __noinline int book_request(struct record *record, __u32 account, __u64 ns)
 {
@@ -200,7 +202,7 @@ __weak __noinline int book_request(struct record *record, __u32 account, __u64 n
 	object = parked ? record->object : 0;
 	if (ns > before)
 		add_to_part(connection, account, object, ns - before);
-	return 1;
+	return connection->exchange == EXCHANGE_ASKED;
 }
 
 /* Does the thread serve a request that it has taken up, for sure, and that is not answered yet? */

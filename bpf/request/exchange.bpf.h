@@ -24,9 +24,14 @@ static __always_inline void weigh_calls(__u64 now)
 /* A request was read. */
 static __always_inline void enter(__u64 now)
 {
+	__s64 before;
+
 	if (inside.calls > 0)
 		weigh_calls(now);
-	step_up(&inside.levels, __sync_fetch_and_add(&inside.requests, 1) + 1, now);
+	before = __sync_fetch_and_add(&inside.requests, 1);
+	if (before <= 0)
+		inside.busy_since = now;
+	step_up(&inside.levels, before + 1, now);
 }
 
 /* A request that was read is answered, or nobody will answer it. */

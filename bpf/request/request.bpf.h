@@ -13,11 +13,13 @@
 /* What the thread has run since its last switch is the request's that it serves, on that connection. */
 static __always_inline void credit(struct record *record, struct connection *connection, __u64 now)
 {
-	__u64 since = record->serving_since > record->since ? record->serving_since : record->since;
+	__u64 since = unbooked_since(record);
 
 	record->serving_since = now;
 	if (connection && connection->exchange != EXCHANGE_NONE && connection->tid == record->tid && now > since)
 		add_to_part(connection, ACCOUNT_CPU_USER, 0, now - since);
+	if (!connection || connection->exchange != EXCHANGE_ASKED || connection->tid != record->tid)
+		count_beside(since, now);
 }
 
 /* From now on the thread works for that request, no longer for the one `before`. */

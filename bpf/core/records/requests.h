@@ -107,6 +107,7 @@ struct inside {
 	__u64 may_be_left_out; /* of them, see request/connection_sample.bpf.h */
 	__u64 accompanied_ns;  /* of requests in progress, as far as there were as many calls at that moment */
 	__u64 alone_ns;	       /* of calls, as far as there were fewer requests at that moment */
+	__u64 busy_since;      /* since when there was one or more; of the last time, if there is none now */
 	__u64 left_at;	       /* when the last one was answered */
 	__u64 unasked;	       /* sends on accepted connections that answer nothing: news, greetings */
 	__u64 unasked_bytes;

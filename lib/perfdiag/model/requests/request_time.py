@@ -106,29 +106,24 @@ def request_time(
     """Return what the requests' time consists of; None where they are too little of the busy time and the window.
 
     `finer` says how the target's time in an account was divided; `parked`, on which futexes requests waited; `left`,
-    what nobody has read; `awaited`, what processes of the target did while requests waited for them; `inside`, which
-    calls accompanied them.  If some missed an objective, it is the time of these, beyond the median.
+    what nobody has read; `awaited`, what processes of the target did while requests waited for them; `inside`, what
+    went along with them.  If some missed an objective, it is the time of these, beyond the median.
     """
     exchanges = without_news(exchanges, parked)
     served, missed = [each.line for each in exchanges if each.asks], [each for each in exchanges if _missed(each)]
     whole = added(map(of_all, served))
     left_count, left_ns = sum(line.count for line in left), sum(line.sum_ns for line in left)
     all_rows, behind = _rows(whole, parked.ns), parts_of(awaited, whole.accounts)
-    spent = accounts_of(whole, all_rows)
-    accompanied = _accompanied(exchanges, inside, spent.get(REST, 0))
-    known = passed_on(whole.accounts, behind)
-    computed = _computed(inside, finer, spent, known.get(CPU, 0), 1 - accompanied)
-    known[CPU] = known.get(CPU, 0) + round(spent.get(REST, 0) * (1 - accompanied) * computed)
+    spent, known = accounts_of(whole, all_rows), passed_on(whole.accounts, behind)
+    accompanied, computed = _in_other_hands(exchanges, inside, finer, spent, known, window_ns)
     mostly = _mostly(known, all_rows, busy_ns, sum(finer.get(CPU, {}).values()))
-    serves = _serves(whole.count + left_count, whole.ns + left_ns, mostly, window_ns)
-    if not serves or unsure(served) or any(each.median_ns is None for each in missed):
+    serves = _serves(whole.count + left_count, whole.ns + left_ns, mostly, window_ns) and not unsure(served)
+    if not serves or any(each.median_ns is None for each in missed):
         return None
     slow = _added_parts(_excess(each, parked) for each in missed)
-    ranked = slow or _of_others(spent, exchanges)
     told = added(of_slow(each.line) for each in missed) if slow else whole
-    rows = _of(ranked, _rows(told, parked.over_slo_ns)) if slow else all_rows
-    ranked = _with_calls({**ranked, QUEUED: ranked.get(QUEUED, 0) + left_ns}, accompanied)
-    move(ranked, CPU, round(ranked.get(REST, 0) * computed), (REST,))
+    rows = _of(slow, _rows(told, parked.over_slo_ns)) if slow else all_rows
+    ranked = _divided_rest(slow or _of_others(spent, exchanges), left_ns, accompanied, computed)
     accounts = _held_up(_divided(passed_on(ranked, behind), finer), by)
     return RequestTime(
         told.count + left_count,
@@ -158,22 +153,30 @@ def _accompanied(exchanges: Sequence[Exchange], inside: Sequence[schema.Requests
     return accompanied_part(inside, rest_ns) if theirs else 0.0
 
 
-def _computed(
+def _in_other_hands(
+    exchanges: Sequence[Exchange],
     inside: Sequence[schema.RequestsInside],
     finer: Mapping[str, Mapping[str, int]],
     spent: Mapping[str, int],
-    known_ns: int,
-    rest: float,
-) -> float:
-    """Return which part of what is left of the rest (`rest` of it) is CPU time of other threads than its readers;
-    `known_ns` of requests' CPU time are known, with that of processes which they wait for."""
+    known: dict[str, int],
+    window_ns: int,
+) -> tuple[float, float]:
+    """Return which part of the rest calls accompany, and which part of what that leaves is CPU time of other threads
+    than the requests' readers.  That is added to what is `known`, where the CPU time of processes that requests wait
+    for stands already."""
+    accompanied = _accompanied(exchanges, inside, spent.get(REST, 0))
     cpu_ns, of_readers_ns = sum(finer.get(CPU, {}).get(name, 0) for name in (CPU, "cpu.kernel")), spent.get(CPU, 0)
-    return computed_part(inside, cpu_ns, of_readers_ns, known_ns - of_readers_ns, round(spent.get(REST, 0) * rest))
+    left_ns, known_ns = round(spent.get(REST, 0) * (1 - accompanied)), known.get(CPU, 0)
+    part = computed_part(inside, cpu_ns, of_readers_ns, known_ns - of_readers_ns, left_ns, window_ns)
+    known[CPU] = known_ns + round(left_ns * part)
+    return accompanied, part
 
 
-def _with_calls(accounts: dict[str, int], accompanied: float) -> dict[str, int]:
-    """Return the accounts with that part of the rest as waits for peers."""
+def _divided_rest(accounts: Mapping[str, int], unread_ns: int, accompanied: float, computed: float) -> dict[str, int]:
+    """Return the accounts with these parts of the rest as waits for peers and CPU time, and what nobody has read."""
+    accounts = {**accounts, QUEUED: accounts.get(QUEUED, 0) + unread_ns}
     move(accounts, PEERS, round(accounts.get(REST, 0) * accompanied), (REST,))
+    move(accounts, CPU, round(accounts.get(REST, 0) * computed), (REST,))
     return accounts
 
 
