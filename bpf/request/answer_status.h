@@ -99,7 +99,7 @@ static inline bool is_memcached_miss(const char *text)
 #define BINARY_NOOP 0x0a
 #define BINARY_NO_KEY 1
 
-/* Of memcached's binary protocol.  Keys that are asked for quietly have no answer but the one to what ends them, if missed. */
+/* Of memcached's binary protocol: a quiet get that misses is not answered, and the NOOP behind it is answered first. */
 static inline __u32 binary_status(const unsigned char *packet)
 {
 	__u32 status = packet[6] << 8 | packet[7];

@@ -47,9 +47,12 @@ static inline bool find_command(struct naming *naming, __u32 bytes)
 	return true;
 }
 
-/* https://docs.memcached.org/protocols/binary/: magic, opcode, length of key, of extras, type of data */
+/*
+ * https://docs.memcached.org/protocols/binary/: magic, opcode, length of key (2), of extras, type of data, bucket (2), length
+ * of all that follows the header (4)
+ */
 #define BINARY_REQUEST 0x80
-#define BINARY_EXTRAS 20
+#define BINARY_KEY_BYTES 250
 
 /* The bytes of the command of memcached that a text begins with; 0: it begins with none. */
 static inline __u32 memcached_bytes(__u64 word)
@@ -70,19 +73,33 @@ static inline __u32 memcached_bytes(__u64 word)
 	return is_method(word, "prepend ", 8) || is_method(word, "replace ", 8) ? 7 : 0;
 }
 
-/* The command of a packet of memcached's binary protocol, as its text protocol has it, with a blank; 0: there is none. */
+static inline __u32 binary_length(const unsigned char *bytes)
+{
+	return (__u32)bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+}
+
+/*
+ * The command of a packet of memcached's binary protocol, as its text protocol has it, with a blank; 0: there is none.  All
+ * lengths have to fit: other protocols begin with that byte, too, and so may an address, as in a vector.
+ */
 static inline __u64 binary_command(const unsigned char *packet)
 {
-	static const char words[][METHOD_BYTES] = {
-		[0x00] = "get ",    [0x01] = "set ",	 [0x02] = "add ",   [0x03] = "replace ", [0x04] = "delete ",
-		[0x05] = "incr ",   [0x06] = "decr ",	 [0x09] = "get ",   [0x0c] = "get ",	 [0x0d] = "get ",
-		[0x0e] = "append ", [0x0f] = "prepend ", [0x1c] = "touch ", [0x1d] = "gat "
-	};
+	static const struct {
+		char word[METHOD_BYTES] __attribute__((aligned(8)));
+		__u8 extras;
+	} commands[] = { [0x00] = { "get ", 0 },     [0x01] = { "set ", 8 },	[0x02] = { "add ", 8 },
+			 [0x03] = { "replace ", 8 }, [0x04] = { "delete ", 0 }, [0x05] = { "incr ", 20 },
+			 [0x06] = { "decr ", 20 },   [0x09] = { "get ", 0 },	[0x0c] = { "get ", 0 },
+			 [0x0d] = { "get ", 0 },     [0x0e] = { "append ", 0 }, [0x0f] = { "prepend ", 0 },
+			 [0x1c] = { "touch ", 4 },   [0x1d] = { "gat ", 4 } };
+	__u32 opcode = packet[1], key = packet[2] << 8 | packet[3], extras = packet[4];
 
-	if (packet[0] != BINARY_REQUEST || packet[1] >= sizeof(words) / sizeof(*words) || packet[4] > BINARY_EXTRAS ||
-	    packet[5])
+	if (packet[0] != BINARY_REQUEST || opcode >= sizeof(commands) / sizeof(*commands) || !key ||
+	    key > BINARY_KEY_BYTES || packet[5] || packet[6] || packet[7])
 		return 0;
-	return *(const __u64 *)words[packet[1]];
+	if (extras != commands[opcode].extras || binary_length(packet + 8) < key + extras)
+		return 0;
+	return *(const __u64 *)commands[opcode].word;
 }
 
 /* The same for memcached. */

@@ -44,15 +44,18 @@ def test_a_cache_misses_some(missed: int, count: int) -> None:
     assert not told(missed, count, each_ms=50, found_ms=1)
 
 
-def test_what_is_rarely_there_explains_nothing_where_all_miss() -> None:
-    (line,) = told(100, 100, each_ms=50, found_ms=0)
-    assert not line.explains
-    assert line.effect == "100 requests that missed something took 50 ms each"
+def test_what_is_rarely_there_costs_nothing_that_is_known_where_all_miss() -> None:
+    assert not told(100, 100, each_ms=50, found_ms=0)
+
+
+def test_of_two_that_miss_nobody_knows_which_costs_what() -> None:
+    other = named_call("GET", 100, 1, object="peer:10.0.0.6:11211", missed=75)
+    assert not told(75, 100, 50, 10, other)
 
 
 def test_who_fills_the_cache_had_to_make_what_it_lacked() -> None:
     (line,) = told(100, 100, 50, 0, named_call("SET", 60, 1, object=CACHE))
-    assert line.explains
+    assert line.explains and line.effect == "100 requests that missed something took 50 ms each"
 
 
 def test_an_empty_queue_is_no_cache() -> None:

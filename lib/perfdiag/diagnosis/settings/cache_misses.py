@@ -10,9 +10,10 @@ from perfdiag.common.by_key import groups_by_key
 from perfdiag.common.units import plural
 from perfdiag.diagnosis.evidence.peers import name_of
 from perfdiag.diagnosis.policy import requests_policy
-from perfdiag.diagnosis.settings.unusual import Unusual, accounts_ns
+from perfdiag.diagnosis.settings.unusual import CPU, Unusual
 from perfdiag.diagnosis.significance import about, fix
 from perfdiag.model.model import Model
+from perfdiag.model.requests.request_time import PEERS
 from perfdiag.recording import schema
 
 # Commands of Redis and memcached that read what is under a key.  Others, too, are answered with nothing: who takes an
@@ -25,38 +26,45 @@ WRITES = frozenset({"SET", "SETEX", "PSETEX", "ADD", "CAS", "MS", "HSET"})
 def cache_misses(model: Model) -> Iterator[Unusual]:
     """Yield the caches in which most look-ups of requests find nothing."""
     calls = groups_by_key((line.object, line) for line in model.named_calls)
-    served = [each.line for each in model.exchanges if each.served and each.line.missed]
-    yield from (_of_cache(model, peer, lines, served) for peer, lines in calls.items() if served and _misses(lines))
+    all_missed = sum(line.missed for line in model.named_calls)
+    for peer, lines in calls.items():
+        names = {line.request for line in lines if line.missed}
+        served = [each.line for each in model.exchanges if each.served and each.line.name in names]
+        if served and _misses(lines, all_missed):
+            yield from _of_cache(model, peer, lines, served)
 
 
-def _misses(calls: Collection[schema.NamedCall]) -> bool:
-    """Return whether most look-ups at a peer find nothing, and hardly anything else does."""
+def _misses(calls: Collection[schema.NamedCall], all_missed: int) -> bool:
+    """Return whether most look-ups at a peer find nothing, and hardly anything else does, there or elsewhere: which of
+    them a request has missed, and what it did because of that, is not told apart."""
     reads = [line for line in calls if line.name in READS]
     missed, count = sum(line.missed for line in reads), sum(line.count for line in reads)
-    others = sum(line.missed for line in calls) - missed
     enough = max(requests_policy.cache_misses, requests_policy.cache_miss_share * count)
-    return missed >= enough and others <= requests_policy.other_misses_share * missed
+    return missed >= enough and all_missed - missed <= requests_policy.other_misses_share * missed
 
 
 def _of_cache(
     model: Model, peer: str, calls: Collection[schema.NamedCall], served: Collection[schema.Exchange]
-) -> Unusual:
+) -> Iterator[Unusual]:
+    """Yield the cache, unless nothing tells that requests do something else where it lacks what they look for."""
     reads = [line for line in calls if line.name in READS]
     missed = sum(line.missed for line in reads)
     filled = sum(line.count for line in calls if line.name in WRITES) >= requests_policy.cache_filled_share * missed
     names = ", ".join(sorted({line.name for line in reads if line.missed}))
     name, lookups = name_of(peer, "a unix socket"), plural(sum(line.count for line in reads), "look-up")
-    return Unusual(
+    if not filled and not any(map(_other_ns, served)):
+        return
+    yield Unusual(
         f"{missed:,} of {lookups} ({names}) in the cache {name} find nothing",
         _effect(served),
         "answers of Redis and memcached",
         sum(map(_more_ns, served)),
-        tuple(accounts_ns(model)),
+        (*CPU, PEERS, "net.receive"),
         fix(
             f"see why {name} lacks what is asked for: too little memory (evictions), too short an expiry, or keys that"
             " differ each time"
         ),
-        explains=tuple(accounts_ns(model)) if filled or any(map(_other_ns, served)) else (),
+        explains=CPU,
         loses_nothing=True,
     )
 
