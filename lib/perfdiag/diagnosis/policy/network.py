@@ -42,10 +42,10 @@ class NetworkPolicy(Family):
         "Where questions still go out during most of an outstanding call, several calls share a connection "
         "(HTTP/2, pipelines) and none waits for its turn.",
     )
-    calls_behind = count(
-        5,
-        "One question behind another may be the end of a call whose answer was lost; several show that a connection "
-        "carries several calls at once.",
+    calls_behind_share = share(
+        0.01,
+        "Single questions behind others may be ends of calls whose answers were lost; one in a hundred shows that "
+        "connections carry several calls at once.",
     )
     call_owners_known_share = share(
         0.5,

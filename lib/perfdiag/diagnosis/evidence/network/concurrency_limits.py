@@ -35,10 +35,9 @@ class Limit:
         return line.connects < network_policy.new_connections_share * line.count
 
     @property
-    def number(self) -> str:
-        """The number as far as it is known: from 32 on, several levels share a bucket."""
-        low = told_as(self.most)
-        return str(self.most) if low == highest(low) else f"about {low}"
+    def is_exact(self) -> bool:
+        """Whether it is known for how long there were as many calls as that: from 32 on, levels share a bucket."""
+        return told_as(self.most) == highest(told_as(self.most))
 
     @property
     def refused(self) -> int:
@@ -83,7 +82,7 @@ def _limit_of(model: Model, call: Exchange, calls_ns: int) -> Limit | None:
 def _share_connections(call: Exchange) -> bool:
     """Return whether calls go out on connections whose earlier calls are not answered yet, so that they count as one:
     frames of HTTP/2 were seen, requests have asked behind each other, or questions go out during most of a call."""
-    if call.line.declined or call.line.behind >= network_policy.calls_behind:
+    if call.line.declined or call.line.behind > network_policy.calls_behind_share * call.line.count:
         return True
     return call.line.sum_ns < network_policy.limit_awaited_share * together_ns(call.line.levels)
 
@@ -112,12 +111,12 @@ def _open_ones_are_delayed(model: Model, call: Exchange) -> bool:
     inside = model.requests_inside
     served = [each for each in model.exchanges if each.served]
     most = max(served, key=lambda each: each.line.open, default=None)
-    if inside is None or most is None or most.line.open < max(network_policy.limit_answers, 2 * (call.line.most or 0)):
-        return False
+    if inside is None or most is None or most.line.open < max(network_policy.limit_answers, most.line.count):
+        return False  # polls that are meant to wait are fewer than what is answered meanwhile
     each_ns = together_ns(inside.levels) / max(1, sum(each.line.count for each in served))
     late_ns = (1 + network_policy.limit_delayed_share) * call.line.sum_ns / call.line.count
     typical_ns = most.whole.typical_ns()
-    return bool(typical_ns) and typical_ns <= late_ns <= each_ns
+    return call.line.sum_ns <= typical_ns * call.line.count and typical_ns <= late_ns <= each_ns
 
 
 @once

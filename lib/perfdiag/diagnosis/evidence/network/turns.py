@@ -36,14 +36,14 @@ def with_limit(model: Model, finding: Finding, key: str) -> Finding:
     time, claims, is_root = model.request_time, {}, finding.is_root
     if path and finding.severity is not Severity.INFO and time:
         claims, is_root = turn_claims(model, time, limit), True
-    more = f"At most {limit.number} {calls} {are} under way to it at a time; {waiting} requests wait for their turn."
+    more = f"At most {limit.most} {calls} {are} under way to it at a time; {waiting} requests wait for their turn."
     return replace(
         finding,
         claim=f"{finding.claim} {more}",
         claims={**claims, **finding.claims},
         is_root=is_root,
         inside=finding.inside or bool(claims),  # requests wait in the target, too
-        headline=f"{finding.headline}; at most {limit.number} {calls} to it at a time",
+        headline=f"{finding.headline}; at most {limit.most} {calls} to it at a time",
         remedies=[*finding.remedies[:1], raising(limit, name), *finding.remedies[1:]],
     )
 
@@ -111,7 +111,7 @@ def place_of(model: Model, claims: Mapping[Claim, int]) -> str:
 
 def raising(limit: Limit, name: str) -> Remedy:
     """Return the remedy for a limit."""
-    kinds = f"a pool of connections or threads, a maxconn or a semaphore of size {limit.number}"
+    kinds = f"a pool of connections or threads, a maxconn or a semaphore of size {limit.most}"
     if limit.most == 1:
         kinds = "a lock that is held over the call, or a single connection or thread"
     return fix(f"raise the limit, if {name} can take more: look for {kinds}; else make fewer or faster calls")

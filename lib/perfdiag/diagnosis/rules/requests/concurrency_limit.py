@@ -80,7 +80,7 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
     if time and not claims:
         return None
     waiting = max(1, round(limit.waiting))
-    unexact = "" if limit.number == str(limit.most) else "from 32 on, several levels share a bucket"
+    unexact = "" if limit.is_exact else "from 32 on, several levels share a bucket"
     several = (
         "" if len(limits(model)) == 1 else "calls to several peers have a limit, and requests may wait for any of them"
     )
@@ -92,7 +92,7 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
         claims,
         headline=headline,
         claim=(
-            f"At most {limit.number} {what} to {name} {run} at a time; on average {waiting} requests wait for their"
+            f"At most {limit.most} {what} to {name} {run} at a time; on average {waiting} requests wait for their"
             f" turn, up to {limit.waiting_most}. {own}."
         ),
         mechanism=Mechanism.LIMIT,
@@ -102,7 +102,7 @@ def _finding(model: Model, limit: Limit) -> Finding | None:
         remedies=remedies,
         alternatives=["several calls at once on one connection (HTTP/2, pipelines), which count as one"],
         verify=measured(
-            model, f"more than {limit.number} {what} to {name} at a time, and fewer than {waiting} requests wait"
+            model, f"more than {limit.most} {what} to {name} at a time, and fewer than {waiting} requests wait"
         ),
     )
     # Who waits for a turn is woken by an answer to another request: that is the way to the limit, not the root.
@@ -117,7 +117,7 @@ def _headline(model: Model, limit: Limit, claims: dict[Claim, int], name: str) -
     own = f"The limit is in {subject(model)}, which sends no more"
     if limit.refused:
         own = f"{limit.refused:,} connections to it failed: the limit may be its own"
-    headline = f"Requests wait {where}: at most {limit.number} {what} to {brief(name)} {run} at a time"
+    headline = f"Requests wait {where}: at most {limit.most} {what} to {brief(name)} {run} at a time"
     remedies = [raising(limit, name)]
     if kept and limit.most == 1:
         headline = f"Requests wait for a lock that is held over each call to {brief(name)}"
@@ -136,7 +136,7 @@ def _headline(model: Model, limit: Limit, claims: dict[Claim, int], name: str) -
 
 def _evidence(limit: Limit) -> Evidence:
     text = (
-        f"never more than {limit.number} {'calls' if limit.most > 1 else 'call'} at a time, and as many for"
+        f"never more than {limit.most} {'calls' if limit.most > 1 else 'call'} at a time, and as many for"
         f" {percent(limit.held)} of the time in which more requests were in progress"
     )
     return Evidence(text, limit.held, "share", "sockets")
