@@ -23,9 +23,9 @@ try:
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to report, Ctrl-C just ends
-    # Or it is "python" in reports on whom it keeps waiting for a CPU.
-    with contextlib.suppress(OSError), open("/proc/self/comm", "w") as comm:
-        comm.write("perfdiag")
+    if __name__ == "__main__":  # or it is "python" in reports on whom it keeps waiting for a CPU
+        with contextlib.suppress(OSError), open("/proc/self/comm", "w") as comm:
+            comm.write("perfdiag")
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the launcher while Python starts
 
     from perfdiag.cli import main

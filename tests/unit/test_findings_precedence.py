@@ -31,21 +31,21 @@ def weight(value: int, path: str = f"{ROOT}/others") -> tuple[Weight, ...]:
 def test_a_real_time_policy(policy: int) -> None:
     """The first remedy was to let the target use other CPUs."""
     found = told(policy=policy)
-    assert found.headline == "Threads wait for a CPU that other processes use: x (7); it has a real-time policy"
+    assert found.headline == "Threads wait for a CPU that other processes use: x (7), as it has a real-time policy"
     assert "chrt -a -o -p 0 7" in found.remedies[0].text
 
 
 def test_the_weights_of_two_control_groups() -> None:
     own = [group(path=f"{ROOT}/invoices", weight=4, usage_ns=0)]
     found = told(weighed=weight(80), cpu_groups=own)
-    assert found.headline.endswith("; its CPU weight is 80, that of the target 4")
+    assert found.headline.endswith(", as its CPU weight is 80, that of the target 4")
     assert found.remedies[0].text == f"echo 16 > {ROOT}/invoices/cpu.weight"
 
 
 def test_a_nice_value_of_another_or_of_the_target() -> None:
-    assert told(nice=-10).headline.endswith("; it runs at nice -10")
+    assert told(nice=-10).headline.endswith(", as it runs at nice -10")
     yields = {100: replace(process("0-3"), nice=19)}
-    assert told(processes=yields).headline.endswith("; the target runs at nice 19")
+    assert told(processes=yields).headline.endswith(", as the target runs at nice 19")
 
 
 def test_two_that_go_by_turns_have_no_precedence() -> None:

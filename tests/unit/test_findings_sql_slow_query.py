@@ -111,7 +111,7 @@ COMPRESSES = ["pglz_compress (postgres)", "toast_compress_datum (postgres)"]
         ("INSERT INTO documents VALUES (?)", [], "what it does with each row", False),
         ("SELECT id FROM stops ORDER BY id LIMIT ? OFFSET ?", [], "those after the last row", True),
         ("SELECT id FROM stops ORDER BY id LIMIT ?, ?", [], "those after the last row", True),
-        ("SELECT id FROM stops WHERE name = ?", [], "want an index", True),
+        ("SELECT id FROM stops WHERE name = ?", [], "an index helps", True),
     ],
 )
 def test_an_index_is_advised_for_rows_that_are_read_and_thrown_away(
@@ -190,7 +190,7 @@ def test_a_fault_names_the_statement_that_has_most_of_it(ours: int, named: bool)
     builder = Builder(comm="postgres").thread("postgres", cpu_user="1 s").line(statement(20, ours * MS // 20, 0))
     builder.row("disk.read", "device:8:0", durations={"50 ms": 40})
     (found,) = [each for each in diagnose(builder.model()).findings if each.id == "DISK-READ-SLOW"]
-    assert found.severity is Severity.WARNING and found.headline.endswith(f": {TEXT}") is named
+    assert found.severity is Severity.WARNING and found.headline.endswith(f", mostly in {TEXT}") is named
     assert any("95 % of it in" in each.text for each in found.evidence) is named
 
 
@@ -202,7 +202,7 @@ def test_a_session_that_sleeps_in_a_wait_for_events_is_in_its_statement() -> Non
     for line in served(20, 475 * MS, {"wait.timer": 9 * S, "cpu.user": 500 * MS}):
         builder.line(line)
     first = diagnose(builder.model()).findings[0]
-    assert first.id == "WAIT-TIMER-IN-REQUEST" and first.headline.endswith(": select pg_sleep(?)"), first
+    assert first.id == "WAIT-TIMER-IN-REQUEST" and first.headline.endswith(", mostly in select pg_sleep(?)"), first
     assert first.remedies[0].text.startswith("see why select pg_sleep(?) sleeps")
 
 

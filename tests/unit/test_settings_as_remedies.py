@@ -115,7 +115,7 @@ def flushing() -> Model:
 
 def test_what_loses_data_never_stands_first_and_a_setting_is_named_once() -> None:
     first, second = with_settings(flushing(), [finding("A", FLUSH, "One."), finding("B", FLUSH, "Two.")])
-    assert first.headline.endswith("; /srv (ext4) is mounted with sync") and "; " not in second.headline
+    assert first.headline.endswith(", as /srv (ext4) is mounted with sync") and ", as " not in second.headline
     assert [each.text for each in first.remedies[1:2]] == ["mount /srv without sync"]
 
 

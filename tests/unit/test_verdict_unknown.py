@@ -120,4 +120,4 @@ def test_what_was_not_measured_is_not_ruled_out() -> None:
     made = diagnose(Builder().model())
     assert not made.checks and len(made.silences) > 50
     (reason,) = {each.reason for each in made.silences if each.id == "CPU-QUOTA-THROTTLED"}
-    assert reason == "nothing of the target was measured"
+    assert reason == "no thread was measured"

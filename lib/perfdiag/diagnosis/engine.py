@@ -88,7 +88,7 @@ def _without_blind_checks(rule: Rule, outcomes: Sequence[Outcome], model: Model)
     is_measured = any(thread.wall_ns for thread in model.threads)
     for outcome in outcomes:
         if not is_measured and isinstance(outcome, Check):
-            yield Silence(outcome.id, "nothing of the target was measured", "record it while it runs")
+            yield Silence(outcome.id, "no thread was measured", "record it while it runs")
         elif hidden and isinstance(outcome, Check):
             yield Silence(outcome.id, f"{', '.join(hidden)}: not told apart by who recorded", "perfdiag record")
         else:

@@ -240,7 +240,7 @@ static int explain_failure(struct recorder *recorder, int err)
 {
 	struct lack *lack = &recorder->lack;
 
-	if (privileges_are_of_namespace())
+	if ((is_not_permitted(err) || err == -ENOMEM) && privileges_are_of_namespace())
 		return lack_of(lack, -EPERM, "run it on the host, outside the container",
 			       "BPF programs need root of the host: here root is one of a user namespace only");
 	if (is_not_permitted(err))

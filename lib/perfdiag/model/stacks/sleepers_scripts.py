@@ -38,7 +38,10 @@ def _key(stack: schema.Stack) -> tuple[object, ...]:
 
 
 def _agreed(stacks: Sequence[schema.Stack]) -> Sequence[str]:
-    """Return the script's functions of most of these waits; none where they are in several."""
-    most = max(stacks, key=lambda each: each.count)
-    alike = sum(each.count for each in stacks if each.script[0] == most.script[0])
-    return most.script if alike >= AGREE * sum(each.count for each in stacks) else ()
+    """Return the script's functions, innermost first, that most of these waits have in common."""
+    script = max(stacks, key=lambda each: each.count).script
+    enough = AGREE * sum(each.count for each in stacks)
+    for length in range(len(script), 0, -1):
+        if sum(each.count for each in stacks if each.script[:length] == script[:length]) >= enough:
+            return script[:length]
+    return ()

@@ -24,7 +24,7 @@ from perfdiag.report.to_tell import ToTell, to_tell
 from perfdiag.report.verdict.concerned_requests import OfAll
 
 SHOWN = 3  # ports
-CLIENTS_LOOK = "If clients see more than that, run perfdiag on what stands between them and this process."
+CLIENTS_LOOK = "If clients measure longer times, run perfdiag on what stands between them and this process."
 CANNOT_TELL = "Cannot tell: "
 NO_FAULT = "Nothing abnormal was found."
 LONGEST_SENTENCE = 600

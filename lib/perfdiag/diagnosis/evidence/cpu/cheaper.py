@@ -28,7 +28,7 @@ def cheaper(model: Model, samples: CpuSamples) -> str:
 
 def _is_given(spot: Hot) -> bool:
     """Return whether a function came with its language: nobody makes that cheaper."""
-    return spot.name.endswith("(internal)")
+    return module_of(spot.name) == "internal"
 
 
 def _within(samples: CpuSamples, spot: Hot | None) -> str:

@@ -44,7 +44,7 @@ def in_short(statement: str) -> str:
     if sets and condition and changed.startswith("UPDATE ") and len(statement) > LONGEST_STATEMENT:
         statement = f"{changed} ... WHERE {rows}"
     inserts, values, _ = statement.partition(" VALUES ")
-    if values and len(statement) > LONGEST_STATEMENT:
+    if values and statement.startswith(_PUTS_ROWS) and len(statement) > LONGEST_STATEMENT:
         statement = inserts.partition(" (")[0]
     verb, selected, source = statement.partition(" FROM ")
     first, columns, _ = verb.partition(" ")

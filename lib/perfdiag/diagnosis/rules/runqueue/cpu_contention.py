@@ -170,7 +170,7 @@ def _headline(model: Model, rows: Sequence[Row], inferred_ns: int) -> str:
     names = [_with_pid(comm, pids.get(comm, [])) for comm in ranked[:least]]
     why = ahead(model, pids[ranked[0]][0]) if least == 1 and pids.get(ranked[0]) else None
     whose = f": {' and '.join(names)}" if names else ""
-    return f"Threads wait for a CPU that other processes use{whose}{f'; {why[1]}' if why else ''}"
+    return f"Threads wait for a CPU that other processes use{whose}{f', as {why[1]}' if why else ''}"
 
 
 def _with_pid(comm: str, pids: Sequence[int]) -> str:
