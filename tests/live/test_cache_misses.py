@@ -85,4 +85,5 @@ def test_what_is_not_there_is_counted(spoken: str, attach: Attach, cleanup: Clea
     assert served.missed == MISSED and 5_000_000 * MISSED < served.missed_ns < served.sum_ns, served
     (told,) = [each for each in unusual_settings(model_of(recording)) if name in each.text]
     assert told.text.startswith(f"{MISSED} of {REQUESTS} look-ups ({name}) in the cache 127.0.0.1:"), told
-    assert told.explains and 0.9 * 5_000_000 * MISSED < told.ns < served.missed_ns, told
+    least_ns = 0.5 * 5_000_000 * MISSED  # hits wait on a busy host, too
+    assert told.explains and least_ns < told.ns < served.missed_ns, told
