@@ -68,7 +68,7 @@ class Exchange(Line, tag="exchange"):
     open: Count  # not answered when the window ended
     oldest_ns: Nanoseconds  # of those
     early: Count  # requests that came in before the one before them was answered
-    declined: Count  # connections that carry several requests at once (HTTP/2)
+    declined: Count  # connections that carry several requests at once (HTTP/2); of calls: several there count as one
     turns: Count  # answered requests whose thread had turned to them from another connection that was still open
     whole: Count  # requests that one thread served from begin to end: `accounts` are theirs
     whole_ns: Nanoseconds

@@ -1,4 +1,4 @@
-"""What is asked of the peer that a finding falls on: calls whose text shows it, of HTTP/1 and Redis.
+"""What is asked of the peer that a finding falls on: calls whose text shows it, of HTTP/1, Redis and memcached.
 
 Somebody on call knows what a service offers, not at which address and port it does.
 """

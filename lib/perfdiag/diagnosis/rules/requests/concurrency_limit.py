@@ -38,12 +38,13 @@ ID = "CONCURRENCY-LIMIT"
     measured="How long how many calls to a peer were outstanding, and how many requests in progress (read, but not"
     " answered at all). The largest number of calls is a limit if it was held for more than half of the"
     " time with more requests in progress, at least 20 answers came meanwhile, 90 % of those with more"
-    " requests in progress while one had no call under way, and requests took longer than their calls."
-    " Claimed is waiting without a call that no other account explains. The number is exact up to 31, right"
-    " to two from 32 and to four from 64 on; from 128 on no limit is reported.",
+    " requests in progress while one had no call under way, and requests took longer than their calls, or more of"
+    " them have no answer yet than have one, and wait for longer than that. Claimed is waiting without a call that no"
+    " other account explains. From 32 calls on several numbers count together, and from 128 on no limit is reported.",
     alternatives="Several calls share one connection (HTTP/2, pipelines): the number is then that of connections,"
     " and requests wait in the peer. No limit is reported if calls wait for their answers for less"
-    " than half of their time. One thread does the work of all requests between their calls.",
+    " than half of their time, if frames of HTTP/2 were seen on the way to the peer, or if one call in a hundred"
+    " was sent behind another. One thread does the work of all requests between their calls.",
     remedies="Raise the limit, if the peer can take more; else make fewer or faster calls. If the peer is slow"
     " (NET-PEER-SLOW), fix that first: the limit may protect it. If the limit is one of something else, as of"
     " connections to a database, give that back before the call.",
