@@ -7,7 +7,7 @@ from perfdiag.diagnosis.rule import Finding
 from perfdiag.model.model import Model
 
 from unit.support import Builder
-from unit.support.judging import finding
+from unit.support.judging import finding, findings
 
 PEER, OTHER = "peer:10.0.0.9:80", "peer:10.0.0.8:80"
 
@@ -39,6 +39,14 @@ def test_what_drops_them_is_named(kind: str, words: str, command: str) -> None:
     assert found.headline == f"Packets to 10.0.0.9:80 are lost: {words}"
     assert command in found.remedies[0].text
     assert any("38 packets from or to this peer" in each.text for each in found.evidence)
+
+
+def test_what_the_peer_has_to_send_again_as_it_is_dropped_here_is_lost() -> None:
+    """A policer at the interface: the peer sends again, which nobody here counts, and "answers fast" was told."""
+    found = lost(lossy((PEER, "filter", 60), lost=0))
+    assert found.headline == "Packets from 10.0.0.9:80 are lost: a filter of this host (BPF or tc) drops packets"
+    assert "60 segments were sent again, or had to be" in found.claim
+    assert not findings(lossy((PEER, "filter", 2), lost=0), "NET-RETRANSMITS")
 
 
 @pytest.mark.parametrize("drops", [[], [(PEER, "firewall", 3)], [(OTHER, "firewall", 99)], [(PEER, "news", 99)]])

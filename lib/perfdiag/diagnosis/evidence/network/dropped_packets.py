@@ -1,6 +1,7 @@
 """Packets that this host's own kernel drops on their way from or to a peer, and why: skb:kfree_skb gives reasons since
 Linux 5.17."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -81,6 +82,11 @@ class DroppedHere:
     def remedy(self) -> Remedy:
         """Return what ends it."""
         return fix(self.kind.remedy)
+
+
+def dropped_by_peer(model: Model) -> Counter[str]:
+    """Return how many packets from or to each peer this host dropped."""
+    return sums_by_key((line.object, line.count) for line in model.packet_drops if line.kind in _KINDS)
 
 
 def dropped_here(model: Model, peers: Collection[str], lost: int) -> DroppedHere | None:

@@ -1,10 +1,11 @@
 """NET-RETRANSMITS: segments are lost and sent again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 from perfdiag.diagnosis.evidence.fix_checks import checked
 from perfdiag.diagnosis.evidence.network.connections import Cause, named, outcomes, without_timeouts
-from perfdiag.diagnosis.evidence.network.dropped_packets import dropped_here
+from perfdiag.diagnosis.evidence.network.dropped_packets import dropped_by_peer, dropped_here
 from perfdiag.diagnosis.evidence.network.full_paths import held_ns
 from perfdiag.diagnosis.evidence.network.own_queues import dropping_here, name_of
 from perfdiag.diagnosis.evidence.network.resent_answers import FIND_DROPS, resent_answers
@@ -33,7 +34,8 @@ ID = "NET-RETRANSMITS"
     accounts=(*NET, HELD, RESENT),
     meaning="Packets from the target to a peer were lost and sent again. Each timeout costs 200 ms or more, each"
     " fast retransmission a round trip; the thread waits all that time.",
-    measured="Retransmissions (tracepoint tcp_retransmit_skb), with the waits on the same connection: as many waits"
+    measured="Retransmissions (tracepoint tcp_retransmit_skb), or packets of the peer that this host drops (kfree_skb),"
+    " which the peer sends again, with the waits on the same connection: as many waits"
     " of 134 ms or more as there were retransmissions, and a round trip for each. The ends of answers that wait"
     " here for an acknowledgement meanwhile count as well, and the timeouts after which parts of answers that were"
     " written whole are sent again.",
@@ -62,13 +64,16 @@ def retransmits(model: Model) -> Iterable[Outcome]:
         yield answers
     dead = any(are_dead(model, each) for each in by_peer(model, "connected").values())  # NET-PEER-SLOW tells of these
     told = dead or answers is not None
-    for outcome in outcomes(model, ID, NET, _retransmitted_ns, _retransmits_finding, "retransmissions"):
+    judged = partial(_retransmitted_ns, dropped_by_peer(model))
+    for outcome in outcomes(model, ID, NET, judged, _retransmits_finding, "retransmissions"):
         if not (told and isinstance(outcome, Check)):  # which would say that all are fine
             yield outcome
 
 
-def _retransmitted_ns(rows: list[Row], socket: schema.Socket) -> int:
-    seen = socket.retransmits_seen
+def _retransmitted_ns(dropped: Mapping[str, int], rows: list[Row], socket: schema.Socket) -> int:
+    """Return what is waited for segments that are sent again: by this host, or by the peer, as this host has dropped
+    what came from there."""
+    seen = max(socket.retransmits_seen, dropped.get(socket.object, 0))
     if seen < network_policy.retransmits:
         return 0
     whole = together(rows)
@@ -80,9 +85,12 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
     # A connection has rows of several accounts: its retransmissions count once.
     sockets = {socket.object: socket for _, _, socket, _ in causes}
     seen = sum(socket.retransmits_seen for socket in sockets.values())
+    coming = sum(dropped_by_peer(model).get(key, 0) for key in sockets) - seen
     taken_ns, answers_ns = sum(cause[3] for cause in causes), held_ns(model, lost=True)
     whole = together([row for cause in causes for row in cause[1]])
-    here, dropped = dropping_here(model, sockets.values(), seen), dropped_here(model, sockets.keys(), seen)
+    here = dropping_here(model, sockets.values(), seen)
+    dropped = dropped_here(model, sockets.keys(), max(seen, coming))
+    way = "to" if coming <= seen else "from"
     evidence = [
         Evidence(f"{seen:,} segments to {named(causes)} sent again", float(seen), "count", "tcp_retransmit_skb"),
         waits(whole, "waits on these connections"),
@@ -92,11 +100,11 @@ def _retransmits_finding(model: Model, causes: list[Cause]) -> Finding:
     return conclude(
         model,
         {claim: ns for claim, _, _, ns in causes} | ({HELD: answers_ns} if answers_ns else {}),
-        headline=f"Packets to {brief(named(causes))} are lost"
+        headline=f"Packets {way} {brief(named(causes))} are lost"
         + (f" on this host: {name_of(here.queue)} drops them" if here else f": {dropped.words}" if dropped else ""),
         claim=(
-            f"Packets to {named(causes)} are lost: {seen:,} segments were sent again, which explains up to"
-            f" {duration(taken_ns)} of waiting."
+            f"Packets {way} {named(causes)} are lost: {max(seen, coming):,} segments were sent again, or had to be,"
+            f" which explains up to {duration(taken_ns)} of waiting."
         ),
         mechanism=Mechanism.FAILED,
         severity=fault(model, taken_ns + answers_ns),
