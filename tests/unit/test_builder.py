@@ -10,6 +10,7 @@ from perfdiag.model import builder as ledger
 from perfdiag.model.ledger.cpu_split import half_width
 from perfdiag.model.thread_accounts import AccountTotal
 from perfdiag.model.waits.futexes import Verdict, judge, judge_scan
+from perfdiag.model.waits.receiving_calls import ELSEWHERE
 from perfdiag.recording import schema
 from perfdiag.recording.accounts import BY_NAME, Kind
 
@@ -45,7 +46,8 @@ def test_law_exclusive_kinds_add_up(builder: Builder) -> None:
 
 @given(builders())
 def test_rebooking_changes_no_other_account(builder: Builder) -> None:
-    """cpu.* among themselves, parked to what evidence proves, idle rings to wait.events: nothing else moves."""
+    """cpu.* among themselves, parked to what evidence proves, waits for peers that owe nothing to parked, idle rings to
+    wait.events: nothing else moves."""
     recording = builder.recording()
     model = ledger.build(recording)
     before: dict[str, int] = {}
@@ -56,7 +58,7 @@ def test_rebooking_changes_no_other_account(builder: Builder) -> None:
     def total(*names: str, after: bool) -> int:
         return sum(model.ns(name) if after else before.get(name, 0) for name in names)
 
-    proven = ("wait.parked", "lock.futex", "wait.work", "wait.timer")
+    proven = ("wait.parked", "lock.futex", "wait.work", "wait.timer", *ELSEWHERE)
     groups = [("cpu.user", "cpu.kernel"), proven]
     moved = {name for group in groups for name in group}
     for group in [*groups, *((name,) for name in BY_NAME if name not in moved)]:
